@@ -1,0 +1,28 @@
+"""Answers: each builds one or more problems, and reads the solutions back into the user's words.
+
+Why this room exists: solvers know cells and costs, users know columns and conditions.  An answer is
+the thin layer between them, and the place where the model has the last word.
+"""
+
+from polyflip.answers.case import Case, Subject
+from polyflip.answers.counterfactual import Counterfactual, counterfactual, program_of
+from polyflip.answers.region import Change, Interval, Values
+from polyflip.answers.robustness import Robustness, robustness
+from polyflip.answers.sufficient import PrimeImplicant, Sufficiency, prime_implicant, suffices
+
+__all__ = [
+    "Case",
+    "Change",
+    "Counterfactual",
+    "Interval",
+    "PrimeImplicant",
+    "Robustness",
+    "Subject",
+    "Sufficiency",
+    "Values",
+    "counterfactual",
+    "prime_implicant",
+    "program_of",
+    "robustness",
+    "suffices",
+]

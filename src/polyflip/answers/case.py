@@ -1,0 +1,208 @@
+"""A case: one row of one model, in the user's columns and in cells, and the way between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import Any
+
+import numpy as np
+
+from polyflip.core import Domain, Ensemble, Point, Space
+from polyflip.core.space import Floats, Ints
+from polyflip.distances import Pricer
+from polyflip.errors import InputError
+from polyflip.features import Feature
+from polyflip.frames import Row, plain
+from polyflip.readers import Reading
+
+__all__ = ["Case", "Subject", "matrix_of", "point_of", "readable"]
+
+ROUND_TO = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A compiled model: read once, asked about many rows."""
+
+    reading: Reading
+    columns: tuple[str, ...]
+    features: tuple[Feature, ...]
+    space: Space
+    ensemble: Ensemble
+    pricer: Pricer
+    sample: tuple[Floats, ...] | None
+
+    def feature(self, name: str) -> int:
+        """The number of a feature by its name."""
+        if name not in self.space.names:
+            raise InputError(f"{name!r} is no feature; the features are {', '.join(self.space.names)}")
+        return self.space.names.index(name)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One row: as the user gave it, as a point with cells, and the class that was decided."""
+
+    subject: Subject
+    row: Row
+    point: Point
+    decided: int
+
+    @property
+    def decision(self) -> object:
+        """The label that was decided for the row."""
+        return self.subject.reading.classes[self.decided]
+
+    def values_at(self, cells: Ints, domain: Domain) -> Floats:
+        """The values to show from cells: the factual's own where they are legal, else the nearest.
+
+        They are rounded, inside their cell, to what a user would write down.
+        """
+        values = np.empty(len(cells))
+        for j, cell in enumerate(cells.tolist()):
+            own = float(self.point.values[j])
+            if cell == self.point.cells[j] and domain.holds(j, cell, own):
+                values[j] = own
+                continue
+            near = own if not np.isnan(own) else self._ordinary(j)
+            values[j] = domain.nearest(j, cell, near)
+            if self.subject.space.axes[j].kind == "numeric" and domain.listed[j] is None:
+                low, high = float(domain.lower[j][cell]), float(domain.upper[j][cell])
+                values[j] = readable(float(values[j]), low, high, near)
+        return values
+
+    def _ordinary(self, j: int) -> float:
+        """What a feature is as a rule: where a missing value is nearest to."""
+        if self.subject.sample is None:
+            return 0.0
+        known = self.subject.sample[j][np.isfinite(self.subject.sample[j])]
+        return float(np.median(known)) if len(known) else 0.0
+
+    def columns_at(self, values: Floats) -> dict[str, object]:
+        """A value per column, in the types in which the user gave the row."""
+        shown: dict[str, object] = {}
+        for j, feature in enumerate(self.subject.features):
+            for i, column in enumerate(feature.columns):
+                before = self.row.values[column]
+                if feature.kind == "one-hot":
+                    value = float(values[j] == i)
+                elif np.isnan(values[j]):
+                    value = np.nan
+                else:
+                    value = feature.codes[int(values[j])] if feature.discrete else float(values[j])
+                shown[column] = _typed(value, before)
+        return {column: shown[column] for column in self.subject.columns}
+
+    def wins(self, columns: Mapping[str, object], target: int) -> bool:
+        """The model's last word: does this very row, as it is shown, go to the target class?"""
+        row = np.array([[_numeric(columns[c], c) for c in self.subject.columns]])
+        return bool(self.subject.reading.wins(row, target)[0])
+
+
+def _typed(value: float, before: object) -> object:
+    """A number in the type of the value it replaces; whole numbers stay whole."""
+    if isinstance(before, (bool, np.bool_)) and value in (0.0, 1.0):
+        return type(before)(value)
+    if isinstance(before, (int, np.integer)):
+        return type(before)(value) if float(value).is_integer() else float(value)
+    return (
+        type(before)(value)
+        if isinstance(before, np.floating) and before.dtype.itemsize >= 8
+        else float(value)
+    )
+
+
+def readable(value: float, low: float, high: float, near: float) -> float:
+    """The shortest decimal next to an end of ``[low, high]`` (within a millionth of the way there).
+
+    >>> readable(21.500000953674320, 21.500000953674320, 30.0, 20.0)
+    21.50001
+    """
+    if value == near or not np.isfinite(value):
+        return value
+    room = ROUND_TO * max(abs(value), abs(value - near))
+    rounding = ROUND_CEILING if value > near else ROUND_FLOOR
+    for digits in range(1, 17):
+        short = float(Context(prec=digits, rounding=rounding).create_decimal(Decimal(value)))
+        if low <= short <= high and abs(short - value) <= room:
+            return short
+    return value
+
+
+def point_of(subject_space: Space, features: Sequence[Feature], values: Mapping[str, object]) -> Point:
+    """The point of a row of columns; a value that fits no cell is refused with what would be right."""
+    numbers = np.empty(len(features))
+    cells = np.empty(len(features), dtype=np.int64)
+    for j, feature in enumerate(features):
+        axis = subject_space.axes[j]
+        if feature.kind == "one-hot":
+            numbers[j] = _group_member(feature, values)
+        else:
+            numbers[j] = _numeric(values[feature.columns[0]], feature.columns[0])
+            if feature.discrete and not np.isnan(numbers[j]):
+                numbers[j] = _code(feature, float(numbers[j]))
+        cells[j] = axis.cell_of(float(numbers[j]))
+        if cells[j] < 0:
+            raise InputError(_misfit(feature, float(numbers[j])))
+    return Point(numbers, cells)
+
+
+def _misfit(feature: Feature, value: float) -> str:
+    if np.isnan(value):
+        return f"column {feature.name!r} is missing (NaN), which this model does not take"
+    if np.isinf(value):
+        return f"column {feature.name!r} is infinite"
+    if not feature.lower <= value <= feature.upper:
+        bounds = f"{feature.lower:g} to {feature.upper:g}"
+        return f"column {feature.name!r} is {value:g}, outside its declared bounds {bounds}"
+    return (
+        f"column {feature.name!r} is {value:g}, but whole numbers were seen in the data; if fractions are "
+        f"legal, declare features={{{feature.name!r}: 'numeric'}}"
+    )
+
+
+def _code(feature: Feature, value: float) -> float:
+    if value not in feature.codes:
+        shown = ", ".join(
+            f"{code:g}" if code == label else f"{code:g} ({label})"
+            for code, label in zip(feature.codes, feature.labels, strict=True)
+        )
+        raise InputError(
+            f"column {feature.name!r} is {value:g}, a category that was never seen; they are {shown}"
+        )
+    return float(feature.codes.index(value))
+
+
+def _group_member(feature: Feature, values: Mapping[str, object]) -> float:
+    flags = [_numeric(values[column], column) for column in feature.columns]
+    if sorted(flags) != [0.0] * (len(flags) - 1) + [1.0]:
+        shown = ", ".join(f"{column}={flag:g}" for column, flag in zip(feature.columns, flags, strict=True))
+        raise InputError(
+            f"one-hot group {feature.name!r}: exactly one column must be 1, the others 0; got {shown}"
+        )
+    return float(flags.index(1.0))
+
+
+def _numeric(value: object, column: str) -> float:
+    value = plain(value)
+    if value is None:
+        return float("nan")
+    if isinstance(value, (bool, int, float)):
+        return float(value)
+    raise InputError(f"column {column!r} is {value!r}; the model takes a number here")
+
+
+def matrix_of(columns: Sequence[str], values: Mapping[str, object]) -> Floats:
+    """A row as the model's own matrix."""
+    return np.array([[_numeric(values[column], column) for column in columns]], dtype=np.float64)
+
+
+def label_at(feature: Feature, value: float) -> Any:
+    """A feature's value in the user's words: a category's label, a whole number, a number, missing."""
+    if np.isnan(value):
+        return None
+    if feature.discrete:
+        return feature.labels[int(value)]
+    return int(value) if feature.kind == "integer" else float(value)

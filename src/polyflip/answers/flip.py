@@ -1,0 +1,119 @@
+"""The cheapest point that the model itself sends to another class: solve, ask the model, repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+import numpy as np
+
+from polyflip.answers.case import Case
+from polyflip.core import Cost, Domain, Problem, Requirement, Solution, Status
+from polyflip.core.space import Bools, Floats
+from polyflip.errors import SolverError
+from polyflip.solvers import Solver
+
+__all__ = ["Flip", "cheapest_flip", "requirement_for"]
+
+MOST_TIES = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Flip:
+    """A solution with the values that are shown for it and the class to which it goes."""
+
+    solution: Solution
+    target: int
+    values: Floats | None
+    columns: dict[str, object] | None
+    notes: tuple[str, ...] = ()
+
+
+def requirement_for(case: Case, target: int) -> Requirement:
+    """What a point must meet to go to a class, as the vote in force counts."""
+    reading = case.subject.reading
+    return Requirement.wins(target, len(reading.classes), reading.outright)
+
+
+def cheapest_flip(
+    case: Case,
+    targets: Sequence[int],
+    domain: Domain,
+    cost: Cost,
+    solver: Solver,
+    time_limit: float | None = None,
+) -> Flip:
+    """The cheapest point of any of the target classes.
+
+    The bound of several targets is the least of their bounds.
+    """
+    started = perf_counter()
+    best: Flip | None = None
+    bounds: list[float] = []
+    notes: list[str] = []
+    for target in targets:
+        left = None if time_limit is None else time_limit - (perf_counter() - started)
+        flip = _one_target(case, target, domain, cost, solver, left)
+        bounds.append(flip.solution.bound)
+        notes += flip.notes
+        if best is None or _before(cost, flip.solution, best.solution):
+            best = flip
+    if best is None:  # the model knows one class only
+        nothing = Solution(Status.INFEASIBLE, None, np.inf, np.inf, solver.name, 0.0)
+        return Flip(nothing, case.decided, None, None)
+    bound = min(bounds)
+    solution = replace(best.solution, bound=bound, seconds=perf_counter() - started)
+    if solution.cells is None:
+        status = Status.INFEASIBLE if bound == np.inf else Status.UNKNOWN
+    else:
+        proved = solution.status is Status.OPTIMAL and bound >= solution.cost - cost.room(solution.cost)
+        status = Status.OPTIMAL if proved else Status.FEASIBLE
+        solution = replace(solution, bound=solution.cost) if proved else solution
+    return Flip(
+        replace(solution, status=status), best.target, best.values, best.columns, tuple(dict.fromkeys(notes))
+    )
+
+
+def _before(cost: Cost, one: Solution, other: Solution) -> bool:
+    if one.cells is None or other.cells is None:
+        return other.cells is None and one.cells is not None
+    return cost.better(cost.rank(one.cells), cost.rank(other.cells))
+
+
+def _one_target(
+    case: Case, target: int, domain: Domain, cost: Cost, solver: Solver, time_limit: float | None
+) -> Flip:
+    """The cheapest point of one class.
+
+    A point on which the model's floating sum falls on the other side of a tie is struck out with all
+    points that reach the same leaves, and the question is asked again: no other point is lost, and
+    the answer stays optimal.
+    """
+    started = perf_counter()
+    subject = case.subject
+    problem = Problem(subject.space, subject.ensemble, requirement_for(case, target), cost, domain)
+    for ties in range(MOST_TIES):
+        left = None if time_limit is None else time_limit - (perf_counter() - started)
+        solution = solver.cheapest(problem, left)
+        if solution.cells is None:
+            return Flip(solution, target, None, None, _notes(ties))
+        values = case.values_at(solution.cells, domain)
+        columns = case.columns_at(values)
+        if case.wins(columns, target):
+            return Flip(solution, target, values, columns, _notes(ties))
+        box = _named(subject.ensemble.box_of(subject.space, solution.cells))
+        problem = problem.without([box])
+    raise SolverError(
+        f"the model's rounding decided {MOST_TIES} ties against the wanted class; nothing better can be said"
+    )
+
+
+def _named(box: list[Bools]) -> dict[int, Bools]:
+    return {j: mask for j, mask in enumerate(box) if not mask.all()}
+
+
+def _notes(ties: int) -> tuple[str, ...]:
+    if not ties:
+        return ()
+    return (f"{ties} cheaper tie(s), which the model's own rounding decides the other way, were passed over",)

@@ -1,0 +1,110 @@
+"""Answers in words: the text and the small HTML table of each, with everything escaped."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polyflip.answers.region import shown
+from polyflip.core import Status
+
+if TYPE_CHECKING:
+    from polyflip.answers.counterfactual import Counterfactual
+    from polyflip.answers.sufficient import PrimeImplicant
+
+__all__ = ["counterfactual", "counterfactual_html", "finite", "prime_implicant", "prime_implicant_html"]
+
+
+def finite(value: float) -> float | None:
+    """A number as JSON knows it: infinity is None."""
+    return value if np.isfinite(value) else None
+
+
+def counterfactual(answer: Counterfactual) -> str:
+    """A counterfactual as a few lines of text."""
+    lines = [_headline(answer)]
+    lines += [f"  {change}" for change in answer.changes]
+    if answer.conditions:
+        lines.append(f"  under: {' and '.join(answer.conditions)}")
+    lines += [f"  note: {note}" for note in answer.notes]
+    return "\n".join(lines)
+
+
+def _headline(answer: Counterfactual) -> str:
+    flip = f"{shown(answer.decision)} -> {shown(answer.target)}"
+    if answer.status is Status.INFEASIBLE:
+        return f"{flip}: impossible (proved): {answer.reason}"
+    if answer.status is Status.UNKNOWN:
+        return (
+            f"{flip}: nothing found in {answer.seconds:.1f} s; nothing cheaper than {answer.bound:.6g} exists"
+        )
+    proof = (
+        "optimal (proved)"
+        if answer.status is Status.OPTIMAL
+        else f"feasible, nothing cheaper than {answer.bound:.6g} exists"
+    )
+    return f"{flip} by {_count(len(answer.changes))}, cost {answer.cost:.6g} ({answer.distance}), {proof}"
+
+
+def _count(changes: int) -> str:
+    return "1 change" if changes == 1 else f"{changes} changes"
+
+
+def counterfactual_html(answer: Counterfactual) -> str:
+    """A counterfactual as a small table: factual, counterfactual and region per feature that changes."""
+    head = f"<p><b>{escape(_headline(answer))}</b></p>"
+    rows = [
+        [change.feature, shown(change.before), shown(change.after), str(answer.region[change.feature])]
+        for change in answer.changes
+    ]
+    table = _table(["feature", "factual", "counterfactual", "anything in"], rows) if rows else ""
+    under = f"<p>under: {escape(' and '.join(answer.conditions))}</p>" if answer.conditions else ""
+    notes = "".join(f"<p><small>{escape(note)}</small></p>" for note in answer.notes)
+    return f"<div>{head}{table}{under}{notes}</div>"
+
+
+def prime_implicant(answer: PrimeImplicant) -> str:
+    """A prime implicant as a sentence."""
+    if answer.status is Status.UNKNOWN:
+        return f"no sufficient set of features was found in {answer.seconds:.1f} s"
+    if answer.status is Status.INFEASIBLE:
+        return f"no set of features is sufficient: {'; '.join(answer.notes)}"
+    held = " and ".join(f"{name} = {shown(value)}" for name, value in answer.values.items())
+    subject = f"As long as {held}, the decision" if held else "The decision"
+    certainty = {
+        True: "stays {}, whatever the other features are",
+        False: "is {} here, but this is NOT enough: other values of the remaining features change it",
+        None: "stays {} when all other features change at once; whether it always does was not verified",
+    }[answer.sufficient]
+    sentence = f"{subject} {certainty.format(shown(answer.decision))}"
+    return f"{sentence} ({_count_features(len(answer.features))}, {_kind(answer)})."
+
+
+def _count_features(count: int) -> str:
+    return "1 feature" if count == 1 else f"{count} features"
+
+
+def _kind(answer: PrimeImplicant) -> str:
+    if answer.method == "minimal":
+        return "none can be dropped" if answer.status is Status.OPTIMAL else "not reduced to the end"
+    if answer.method == "flip":
+        proved = "proved" if answer.status is Status.OPTIMAL else "not proved"
+        return f"the paper's largest simultaneous change, {proved}"
+    if answer.status is Status.OPTIMAL:
+        return f"least weight {answer.weight:g}, proved"
+    return f"weight {answer.weight:g}, at least {answer.bound:g} is needed"
+
+
+def prime_implicant_html(answer: PrimeImplicant) -> str:
+    """A prime implicant as its sentence and a small table."""
+    rows = [[name, shown(value)] for name, value in answer.values.items()]
+    table = _table(["feature", "value"], rows) if rows else ""
+    return f"<div><p><b>{escape(prime_implicant(answer))}</b></p>{table}</div>"
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    cells = "".join(f"<th>{escape(each)}</th>" for each in head)
+    body = "".join("<tr>" + "".join(f"<td>{escape(each)}</td>" for each in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"

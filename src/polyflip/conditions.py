@@ -1,0 +1,485 @@
+"""The user's words ("lsat > 25 and race == 'white'") become a domain.
+
+A small language, read by hand: comparisons (``20 < age <= 30``, ``race == 'white'``), lists
+(``race in ('white', 'asian')``), wishes (``sex unchanged``, ``age increases``), joined by ``and``.
+``increases`` means that a feature may only grow.  Names that are not plain words stand in
+backticks.  The same can be said as a mapping.  Every error points at the word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from polyflip.core import Domain, Point, Space
+from polyflip.errors import ConditionError
+from polyflip.features import Feature
+
+__all__ = ["Condition", "Where", "clashing", "domain_of", "parse", "restrict"]
+
+Where = str | Sequence[str] | Mapping[str, Any] | None
+WISHES = ("unchanged", "increases", "decreases")
+MIRROR = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+MISSING = float("nan")
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?!\w))"
+    r"|(?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
+    r"|(?P<op><=|>=|==|!=|<|>|=)"
+    r"|(?P<mark>[(),\[\]{}])"
+    r"|`(?P<quoted>[^`]+)`"
+    r"|(?P<word>[^\W\d][\w.]*))"
+)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One thing that a counterfactual must obey: a feature, an operator and its values.
+
+    ``op`` is a comparison, ``in``, ``not in`` or a wish; ``text`` is what the user wrote.
+    """
+
+    feature: int
+    op: str
+    values: tuple[object, ...]
+    text: str
+    source: str = ""
+    start: int = 0
+    stop: int = 0
+
+    def error(self, message: str) -> ConditionError:
+        """An error that points at this condition."""
+        return ConditionError(message, self.source, self.start, self.stop)
+
+
+@dataclass(frozen=True)
+class _Token:
+    kind: str
+    value: Any
+    start: int
+    stop: int
+
+
+def parse(where: Where, features: Sequence[Feature]) -> tuple[Condition, ...]:
+    """Conditions from the user's words or from a mapping.
+
+    >>> from polyflip import Feature
+    >>> age = Feature("age", "integer", columns=("age",))
+    >>> [(c.op, c.values) for c in parse("20 < age <= 30", [age])]
+    [('>', (20,)), ('<=', (30,))]
+    """
+    if where is None:
+        return ()
+    if isinstance(where, str):
+        return tuple(_Parser(where, features).conditions()) if where.strip() else ()
+    if isinstance(where, Mapping):
+        return tuple(c for name, value in where.items() for c in _from_mapping(str(name), value, features))
+    if isinstance(where, Sequence) and all(isinstance(each, str) for each in where):
+        return tuple(c for each in where for c in parse(each, features))
+    raise ConditionError(
+        f'where: give words such as "age > 20 and sex unchanged", a list of them, or a mapping, '
+        f"not {type(where).__name__}"
+    )
+
+
+class _Parser:
+    """Reads one text from left to right."""
+
+    def __init__(self, text: str, features: Sequence[Feature]) -> None:
+        self.text = text
+        self.features = features
+        self.names = _names(features)
+        self.tokens = self._tokens()
+        self.position = 0
+
+    def conditions(self) -> list[Condition]:
+        found = self._clause()
+        while self._peek() is not None:
+            token = self._next("'and'")
+            if token.kind == "word" and str(token.value).lower() == "or":
+                raise self._wrong(token, "'or' is not part of the language: ask twice, or use 'in (...)'")
+            if token.kind != "word" or str(token.value).lower() != "and":
+                raise self._wrong(token, "expected 'and' or the end")
+            found += self._clause()
+        return found
+
+    def _tokens(self) -> list[_Token]:
+        tokens: list[_Token] = []
+        position = 0
+        plain_names = sorted(self.names, key=len, reverse=True)
+        while position < len(self.text.rstrip()):
+            if self.text[position].isspace():
+                position += 1
+                continue
+            name = next((n for n in plain_names if self._stands_at(n, position)), None)
+            match = _TOKEN.match(self.text, position)
+            if name is not None:
+                tokens.append(_Token("name", name, position, position + len(name)))
+                position += len(name)
+            elif match is None or match.lastgroup is None:
+                raise ConditionError("this cannot be read", self.text, position, position + 1)
+            else:
+                tokens.append(_token(match))
+                position = match.end()
+        return tokens
+
+    def _stands_at(self, name: str, position: int) -> bool:
+        stop = position + len(name)
+        ends = stop >= len(self.text) or not (self.text[stop].isalnum() or self.text[stop] in "_.")
+        return ends and self.text.startswith(name, position)
+
+    def _peek(self) -> _Token | None:
+        return self.tokens[self.position] if self.position < len(self.tokens) else None
+
+    def _next(self, expected: str) -> _Token:
+        token = self._peek()
+        if token is None:
+            raise ConditionError(
+                f"expected {expected} after the end", self.text, len(self.text), len(self.text) + 1
+            )
+        self.position += 1
+        return token
+
+    def _wrong(self, token: _Token, message: str) -> ConditionError:
+        return ConditionError(message, self.text, token.start, token.stop)
+
+    def _clause(self) -> list[Condition]:
+        first = self._next("a condition")
+        if first.kind in ("word", "quoted") and self._follows_as_value():
+            return self._comparison(first)
+        if first.kind in ("name", "quoted", "word"):
+            following = self._peek()
+            word = str(following.value).lower() if following is not None and following.kind == "word" else ""
+            if word in WISHES:
+                self.position += 1
+                return [self._condition(first, word, (), first, self.tokens[self.position - 1])]
+            if word in ("in", "not"):
+                return [self._membership(first)]
+        return self._comparison(first)
+
+    def _follows_as_value(self) -> bool:
+        """Whether the clause is ``word op name``: a bare word is then a value."""
+        rest = self.tokens[self.position : self.position + 2]
+        return len(rest) == 2 and rest[0].kind == "op" and rest[1].kind == "name"
+
+    def _membership(self, name: _Token) -> Condition:
+        op = str(self._next("'in'").value).lower()
+        if op == "not":
+            token = self._next("'in'")
+            if str(token.value).lower() != "in":
+                raise self._wrong(token, "expected 'in' after 'not'")
+            op = "not in"
+        opening = self._next("a list in parentheses")
+        if opening.value not in ("(", "[", "{"):
+            raise self._wrong(opening, "expected a list in parentheses, as in ('white', 'asian')")
+        closing = {"(": ")", "[": "]", "{": "}"}[opening.value]
+        values: list[object] = []
+        while True:
+            token = self._next("a value")
+            if token.value == closing and token.kind == "mark":
+                break
+            values.append(self._value(token))
+            token = self._next(f"',' or '{closing}'")
+            if token.value == closing:
+                break
+            if token.value != ",":
+                raise self._wrong(token, f"expected ',' or '{closing}'")
+        last = self.tokens[self.position - 1]
+        if not values:
+            raise self._wrong(opening, "the list is empty")
+        return self._condition(name, op, tuple(values), name, last)
+
+    def _comparison(self, first: _Token) -> list[Condition]:
+        operands = [first]
+        operators: list[str] = []
+        while (token := self._peek()) is not None and token.kind == "op" and len(operators) < 2:
+            self.position += 1
+            operators.append("==" if token.value == "=" else str(token.value))
+            operands.append(self._next("a name or a value"))
+        if not operators:
+            following = self._peek()
+            if first.kind not in ("name", "quoted"):
+                self._feature(first)  # an unknown name is the likelier mistake
+            raise self._wrong(
+                following or first, "expected a comparison, 'in (...)' or one of " + ", ".join(WISHES)
+            )
+        names = [i for i, token in enumerate(operands) if token.kind in ("name", "quoted")]
+        if not names:
+            names = [i for i, token in enumerate(operands) if token.kind == "word"]
+        if not names:
+            raise ConditionError("no feature is named here", self.text, operands[0].start, operands[-1].stop)
+        if len(names) > 1:
+            raise self._wrong(operands[names[1]], "features are compared with values, not with each other")
+        if len(operands) == 3 and names[0] != 1:
+            raise self._wrong(
+                operands[names[0]], "in a chain the feature stands in the middle: 20 < age <= 30"
+            )
+        name = operands[names[0]]
+        found = []
+        for i, op in enumerate(operators):
+            at_left = i == names[0]
+            value = operands[i + 1] if at_left else operands[i]
+            stated = op if at_left else MIRROR[op]
+            found.append(self._condition(name, stated, (self._value(value),), operands[0], operands[-1]))
+        return found
+
+    def _value(self, token: _Token) -> object:
+        if token.kind in ("number", "text"):
+            return token.value
+        if token.kind == "word":
+            word = str(token.value)
+            if word.lower() in ("true", "false", "missing"):
+                return {"true": True, "false": False, "missing": MISSING}[word.lower()]
+            raise self._wrong(token, f"put text in quotes: '{word}'")
+        raise self._wrong(token, "expected a number or a text in quotes")
+
+    def _feature(self, token: _Token) -> tuple[int, object | None]:
+        return _resolve(str(token.value), self.features, self.text, token.start, token.stop)
+
+    def _condition(
+        self, name: _Token, op: str, values: tuple[object, ...], first: _Token, last: _Token
+    ) -> Condition:
+        feature, label = self._feature(name)
+        text = self.text[first.start : last.stop]
+        condition = Condition(feature, op, values, text, self.text, first.start, last.stop)
+        return condition if label is None else _of_group(condition, self.features[feature], label)
+
+
+def _token(match: re.Match[str]) -> _Token:
+    kind = str(match.lastgroup)
+    raw = match.group(kind)
+    value: Any = raw
+    if kind == "number":
+        value = int(raw) if re.fullmatch(r"[-+]?\d+", raw) else float(raw)
+    elif kind == "text":
+        value = re.sub(r"\\(.)", r"\1", raw[1:-1])
+    return _Token(kind, value, match.start(kind), match.end(kind))
+
+
+def _names(features: Sequence[Feature]) -> list[str]:
+    return [f.name for f in features] + [c for f in features if f.kind == "one-hot" for c in f.columns]
+
+
+def _resolve(
+    name: str, features: Sequence[Feature], source: str = "", start: int = 0, stop: int = 0
+) -> tuple[int, object | None]:
+    """The feature of a name; for a column of a one-hot group also the category it stands for."""
+    for j, feature in enumerate(features):
+        if feature.name == name:
+            return j, None
+    for j, feature in enumerate(features):
+        if feature.kind == "one-hot" and name in feature.columns:
+            return j, feature.labels[feature.columns.index(name)]
+    names = _names(features)
+    close = get_close_matches(name, names, 1)
+    hint = (
+        f"; did you mean {close[0]!r}?"
+        if close
+        else f"; the features are {', '.join(f.name for f in features)}"
+    )
+    raise ConditionError(f"{name!r} is no feature{hint}", source or name, start, stop or len(name))
+
+
+def _of_group(condition: Condition, feature: Feature, label: object) -> Condition:
+    """A condition on a 0/1 column of a one-hot group, said of the group."""
+    if condition.op in ("==", "!=") and condition.values[0] in (0, 1):
+        same = (condition.op == "==") == (condition.values[0] == 1)
+        return Condition(
+            condition.feature,
+            "==" if same else "!=",
+            (label,),
+            condition.text,
+            condition.source,
+            condition.start,
+            condition.stop,
+        )
+    raise condition.error(
+        f"this is a column of the one-hot group {feature.name!r}: compare it with 0 or 1, "
+        f"or say {feature.name} == {label!r}"
+    )
+
+
+def _from_mapping(name: str, value: Any, features: Sequence[Feature]) -> list[Condition]:
+    """``{"age": {">": 20}}``, ``{"race": ["white", "asian"]}``, ``{"sex": "unchanged"}``, ``{"sex": 1}``."""
+    feature, label = _resolve(name, features)
+    pairs: list[tuple[str, tuple[object, ...]]]
+    labels = features[feature].labels
+    if isinstance(value, Mapping):
+        pairs = []
+        for op, operand in value.items():
+            stated = "==" if op == "=" else str(op)
+            if stated in ("in", "not in"):
+                pairs.append((stated, tuple(operand)))
+            elif stated in MIRROR:
+                pairs.append((stated, (operand,)))
+            else:
+                raise ConditionError(
+                    f"{op!r} is no comparison; choose from {', '.join(MIRROR)}, in, not in", name
+                )
+    elif isinstance(value, str) and value in WISHES and value not in labels:
+        pairs = [(value, ())]
+    elif isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
+        pairs = [
+            ("in", tuple(value) if not isinstance(value, (set, frozenset)) else tuple(sorted(value, key=str)))
+        ]
+        if not pairs[0][1]:
+            raise ConditionError("the list is empty", name, 0, len(name))
+    else:
+        pairs = [("==", (value,))]
+    conditions = []
+    for op, values in pairs:
+        shown = (
+            op if not values else f"{op} {values[0]!r}" if op not in ("in", "not in") else f"{op} {values!r}"
+        )
+        text = f"{name} {shown}"
+        condition = Condition(feature, op, values, text, text, 0, len(text))
+        conditions.append(condition if label is None else _of_group(condition, features[feature], label))
+    return conditions
+
+
+def domain_of(space: Space, features: Sequence[Feature], point: Point | None = None) -> Domain:
+    """What the declarations of the features leave; from a point also how each may change."""
+    domain = space.everything()
+    for j, feature in enumerate(features):
+        axis = space.axes[j]
+        if feature.values is not None:
+            if feature.discrete:
+                domain = domain.keep(
+                    j, np.array([label in feature.values for label in axis.labels] + [True] * axis.missing)
+                )
+            else:
+                domain = domain.only(j, axis, [float(v) for v in feature.values])  # type: ignore[arg-type]
+        if point is None:
+            continue
+        wish = {"never": "unchanged", "up": "increases", "down": "decreases"}.get(feature.changes)
+        if wish is not None:
+            text = f"{feature.name} {wish} (as declared)"
+            domain = restrict(
+                domain, space, features, point, Condition(j, wish, (), text, text, 0, len(text))
+            )
+    return domain
+
+
+def restrict(
+    domain: Domain, space: Space, features: Sequence[Feature], point: Point, condition: Condition
+) -> Domain:
+    """The domain that one more condition leaves."""
+    j, op = condition.feature, condition.op
+    axis, feature = space.axes[j], features[j]
+    here, value = int(point.cells[j]), float(point.values[j])
+    if op == "unchanged":
+        return domain.pin(j, axis, here, value)
+    if op in ("increases", "decreases"):
+        return _one_way(domain, space, feature, point, condition)
+    if any(isinstance(v, float) and np.isnan(v) for v in condition.values):
+        if op not in ("==", "!=") or not axis.missing:
+            raise condition.error(
+                f"{feature.name!r} is never missing here" if not axis.missing else "missing has no order"
+            )
+        last = np.arange(axis.size) == axis.size - 1
+        return domain.keep(j, last if op == "==" else ~last)
+    if feature.discrete:
+        return domain.keep(j, _labels_kept(feature, axis.missing, condition))
+    numbers = [_number(v, feature, condition) for v in condition.values]
+    if op == "in":
+        return domain.only(j, axis, numbers)
+    if op in ("!=", "not in"):
+        raise condition.error(f"{feature.name!r} is a number: say on which side, with < or >")
+    low, high = _interval(op, numbers[0])
+    return domain.clip(j, axis, low, high)
+
+
+def _one_way(domain: Domain, space: Space, feature: Feature, point: Point, condition: Condition) -> Domain:
+    j, up = condition.feature, condition.op == "increases"
+    axis, here = space.axes[j], int(point.cells[j])
+    if not feature.ordered:
+        raise condition.error(f"the categories of {feature.name!r} have no order: {list(feature.labels)}")
+    if np.isnan(point.values[j]):
+        return domain.pin(j, axis, here)
+    if feature.discrete:
+        codes = [feature.order(label) for label in feature.labels]
+        kept = [(code >= codes[here]) if up else (code <= codes[here]) for code in codes]
+        return domain.keep(j, np.array(kept + [False] * axis.missing))
+    value = float(point.values[j])
+    return domain.clip(j, axis, value, np.inf) if up else domain.clip(j, axis, -np.inf, value)
+
+
+def _labels_kept(
+    feature: Feature, missing: bool, condition: Condition
+) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    op, labels = condition.op, feature.labels
+    if op in ("<", "<=", ">", ">="):
+        bound = condition.values[0]
+        if not feature.ordered:
+            raise condition.error(f"the categories of {feature.name!r} have no order: {list(labels)}")
+        limit = feature.order(bound) if bound in labels else _number(bound, feature, condition)
+        compare = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}[op]
+        kept = compare(np.array([feature.order(label) for label in labels]), limit)
+        return np.append(kept, [False] * missing).astype(np.bool_)
+    wanted = [_label(value, feature, condition) for value in condition.values]
+    inside = op in ("==", "in")
+    return np.array(
+        [(label in wanted) == inside for label in labels] + [not inside] * missing, dtype=np.bool_
+    )
+
+
+def _label(value: object, feature: Feature, condition: Condition) -> object:
+    if value in feature.labels:
+        return feature.labels[feature.labels.index(value)]
+    close = get_close_matches(str(value), [str(label) for label in feature.labels], 1)
+    hint = f"; did you mean {close[0]!r}?" if close else f"; they are {list(feature.labels)}"
+    raise condition.error(f"{value!r} is none of the categories of {feature.name!r}{hint}")
+
+
+def _number(value: object, feature: Feature, condition: Condition) -> float:
+    if isinstance(value, (bool, str)) or not isinstance(value, (int, float, np.number)):
+        raise condition.error(f"{feature.name!r} is a number, and {value!r} is not")
+    return float(value)
+
+
+def _interval(op: str, bound: float) -> tuple[float, float]:
+    if op == "==":
+        return bound, bound
+    if op in (">", ">="):
+        return (float(np.nextafter(bound, np.inf)) if op == ">" else bound), np.inf
+    return -np.inf, (float(np.nextafter(bound, -np.inf)) if op == "<" else bound)
+
+
+def clashing(
+    space: Space, features: Sequence[Feature], point: Point, conditions: Sequence[Condition]
+) -> list[str]:
+    """Conditions that by themselves leave a feature no value: the words of each that is needed for it."""
+    base = domain_of(space, features, point)
+    for j in range(len(features)):
+        own = [condition for condition in conditions if condition.feature == j]
+        kept = list(own)
+        if not _empties(base, space, features, point, kept, j):
+            continue
+        for condition in own:  # leave out what is not needed for the clash
+            fewer = [each for each in kept if each is not condition]
+            if _empties(base, space, features, point, fewer, j):
+                kept = fewer
+        words = [condition.text for condition in kept]
+        declared = features[j].changes != "freely" or features[j].values is not None
+        free = domain_of(space, features)
+        if declared and not _empties(free, space, features, point, kept, j):
+            words.append(f"{features[j].name} as declared ({features[j]!r})")
+        return list(dict.fromkeys(words))
+    return []
+
+
+def _empties(
+    domain: Domain,
+    space: Space,
+    features: Sequence[Feature],
+    point: Point,
+    conditions: Sequence[Condition],
+    j: int,
+) -> bool:
+    for condition in conditions:
+        domain = restrict(domain, space, features, point, condition)
+    return not domain.allowed[j].any()

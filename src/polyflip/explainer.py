@@ -1,0 +1,280 @@
+"""Explainer: the front door.  A model and its data in, answers out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from polyflip.answers import (
+    Case,
+    Counterfactual,
+    PrimeImplicant,
+    Robustness,
+    Subject,
+    Sufficiency,
+    counterfactual,
+    prime_implicant,
+    program_of,
+    robustness,
+    suffices,
+)
+from polyflip.answers.case import matrix_of, point_of
+from polyflip.conditions import Where
+from polyflip.core.space import Floats
+from polyflip.distances import Distance, Pricer
+from polyflip.errors import InputError
+from polyflip.features import Feature, Features, declare
+from polyflip.frames import Row, Table, read_row, read_table
+from polyflip.readers import Reading, Vote, fold, read_model
+from polyflip.solvers import Solver, solver_named
+from polyflip.solvers.ilp import Program
+
+__all__ = ["Explainer"]
+
+
+class Explainer:
+    """Explains the decisions of one model, exactly.
+
+    ``data`` is the table the model was trained on (pandas, polars, an array, or a mapping of
+    columns): it tells what the features are and how far values usually lie apart.  Without it
+    everything works with the distances that need none.  ``features`` overrides what is inferred.
+    ``vote`` is ``"model"`` (what the model's own predict does) or ``"majority"`` (the paper's: every
+    tree one vote; a counterfactual needs more than half of them, and a tie decides for the lowest
+    class but is no win).
+
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> data = {"age": [20, 30, 40, 50], "sex": [0, 1, 0, 1]}
+    >>> rows = [[20, 0], [30, 1], [40, 0], [50, 1]]
+    >>> model = DecisionTreeClassifier(random_state=0).fit(rows, [0, 0, 1, 1])
+    >>> print(Explainer(model, data).counterfactual({"age": 30, "sex": 1}))
+    0 -> 1 by 1 change, cost 0.536656 (l1-std), optimal (proved)
+      age: 30 -> 36 (> 35)
+    """
+
+    def __init__(
+        self, model: Any, data: Any = None, features: Features | None = None, vote: Vote = "model"
+    ) -> None:
+        self._reading = read_model(model, vote)
+        self._table, self._columns = _columns(self._reading, data)
+        known = {self._columns[i]: feature for i, feature in self._reading.known.items()}
+        self._features = declare(self._columns, self._table, features, known)
+        self._subjects: dict[frozenset[str], Subject] = {}
+        self._subject(frozenset())
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """What each feature is, as declared or inferred."""
+        return self._features
+
+    @property
+    def classes(self) -> tuple[object, ...]:
+        """The model's classes."""
+        return self._reading.classes
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The model's columns."""
+        return self._columns
+
+    @property
+    def cells(self) -> int:
+        """How many combinations of cells the model tells apart at most."""
+        return self._subject(frozenset()).space.count
+
+    def __repr__(self) -> str:
+        """The model, its size and the vote in force."""
+        subject = self._subject(frozenset())
+        return (
+            f"Explainer({self._reading.kind}, {subject.ensemble.trees} trees, "
+            f"{subject.ensemble.leaves} leaves, {len(self._features)} features, vote={self._reading.vote!r})"
+        )
+
+    def decision(self, x: Any) -> object:
+        """What is decided for a row, by the vote in force."""
+        return self._case(x).decision
+
+    def counterfactual(
+        self,
+        x: Any,
+        target: object = None,
+        where: Where = None,
+        distance: Distance | None = None,
+        weights: Mapping[str, float] | None = None,
+        solver: str | Solver = "auto",
+        encoding: str = "tight",
+        time_limit: float | None = None,
+    ) -> Counterfactual:
+        """The least change that flips the decision for ``x``, proved.
+
+        ``where`` holds the user's conditions (the paper's diverse counterfactual), in words or as a
+        mapping.  ``target`` is a class; without it any other class will do.  ``distance`` is
+        ``"l1-std"`` where there is data and ``"hamming"`` where there is none.
+
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> model = DecisionTreeClassifier(random_state=0).fit([[20, 0], [30, 1], [40, 0]], [0, 0, 1])
+        >>> Explainer(model).counterfactual([30, 1]).changes[0].must
+        '> 35'
+        """
+        chosen = solver_named(solver, encoding)
+        return counterfactual(
+            self._case(x), target, where, self._distance(distance), weights, chosen, _limit(time_limit)
+        )
+
+    def prime_implicant(
+        self,
+        x: Any,
+        where: Where = None,
+        method: str = "minimum",
+        weights: Mapping[str, float] | None = None,
+        solver: str | Solver = "auto",
+        time_limit: float | None = None,
+    ) -> PrimeImplicant:
+        """What is enough for the decision for ``x`` to stand.
+
+        ``method`` is ``"minimum"`` (least weight, proved), ``"minimal"`` (nothing can be dropped, fast)
+        or ``"flip"`` (the paper's program, which is not always sufficient, and says so).  A condition
+        ``name unchanged`` asks for a set that holds this feature; other conditions bound what the
+        remaining features may be.
+        """
+        return prime_implicant(
+            self._case(x), where, method, weights, solver_named(solver), _limit(time_limit)
+        )
+
+    def suffices(
+        self,
+        x: Any,
+        features: Iterable[str],
+        where: Where = None,
+        solver: str | Solver = "auto",
+        time_limit: float | None = None,
+    ) -> Sufficiency:
+        """Whether holding these features keeps the decision for ``x``, whatever the others are.
+
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> model = DecisionTreeClassifier(random_state=0).fit([[20, 0], [30, 1], [40, 0]], [0, 0, 1])
+        >>> print(Explainer(model).suffices([30, 1], ["x1"]))
+        holding x1 is enough for 0
+        """
+        if isinstance(features, str):
+            raise InputError(f"features={features!r}: give a list of names")
+        return suffices(self._case(x), features, where, solver_named(solver), _limit(time_limit))
+
+    def robustness(
+        self,
+        x: Any,
+        distance: Distance = "hamming",
+        weights: Mapping[str, float] | None = None,
+        where: Where = None,
+        solver: str | Solver = "auto",
+        time_limit: float | None = None,
+    ) -> Robustness:
+        """The least weighted change that flips the decision for ``x`` (by default: the fewest rules)."""
+        return robustness(
+            self.counterfactual(
+                x, where=where, distance=distance, weights=weights, solver=solver, time_limit=time_limit
+            )
+        )
+
+    def program(
+        self,
+        x: Any,
+        target: object = None,
+        where: Where = None,
+        distance: Distance | None = None,
+        weights: Mapping[str, float] | None = None,
+        encoding: str = "paper",
+    ) -> Program:
+        """The integer program behind a counterfactual, to be read, described and written to a file.
+
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> model = DecisionTreeClassifier(random_state=0).fit([[20], [30], [40]], [0, 0, 1])
+        >>> print(Explainer(model).program([30]))
+        min 1 - x1<=35
+        s.t.
+          x1<=35 <= 0    [decision]
+        """
+        return program_of(self._case(x), target, where, self._distance(distance), weights, encoding)
+
+    def write_program(self, path: str, x: Any, **question: Any) -> None:
+        """Leave the integer program of a question in an ``.lp`` or ``.mps`` file."""
+        self.program(x, **question).write_program(path)
+
+    def _distance(self, distance: Distance | None) -> Distance:
+        if distance is not None:
+            return distance
+        return "hamming" if self._table is None else "l1-std"
+
+    def _case(self, x: Any) -> Case:
+        row = x if isinstance(x, Row) else read_row(x, self._columns)
+        matrix = matrix_of(self._columns, row.values)
+        gone = {column for column, value in zip(self._columns, matrix[0], strict=True) if np.isnan(value)}
+        if gone and not self._reading.allows_missing:
+            raise InputError(
+                f"column {sorted(gone)[0]!r} is missing (NaN), which {self._reading.kind} does not take"
+            )
+        subject = self._subject(frozenset(gone))
+        point = point_of(subject.space, subject.features, row.values)
+        return Case(subject, row, point, int(self._reading.decide(matrix)[0]))
+
+    def _subject(self, missing: frozenset[str]) -> Subject:
+        """The compiled model in which these columns may be missing (as may those missing in the data)."""
+        if missing not in self._subjects:
+            from dataclasses import replace
+
+            features = tuple(
+                replace(f, missing=True) if missing & set(f.columns) else f for f in self._features
+            )
+            space, ensemble = fold(self._reading.trees, self._columns, features, self._reading.allows_missing)
+            sample = None if self._table is None else _sample(self._table, features)
+            pricer = Pricer(space, ensemble, features, sample)
+            self._subjects[missing] = Subject(
+                self._reading, self._columns, features, space, ensemble, pricer, sample
+            )
+        return self._subjects[missing]
+
+
+def _limit(time_limit: float | None) -> float | None:
+    if time_limit is not None and not time_limit > 0:
+        raise InputError(f"time_limit={time_limit!r}: give seconds, or None for no limit")
+    return time_limit
+
+
+def _columns(reading: Reading, data: Any) -> tuple[Table | None, tuple[str, ...]]:
+    """The model's columns by name, and the data in their order."""
+    if data is None:
+        return None, reading.columns
+    table = read_table(data, reading.columns if reading.named else None)
+    if table.rows == 0:
+        raise InputError("data: the table has no rows")
+    if reading.named:
+        absent = [name for name in reading.columns if name not in table.columns]
+        if absent:
+            raise InputError(f"data: the model was trained with columns {absent}, which the data lacks")
+        return Table(
+            {n: table.columns[n] for n in reading.columns}, table.schema, table.backend
+        ), reading.columns
+    if len(table.names) != len(reading.columns):
+        raise InputError(
+            f"data: the model takes {len(reading.columns)} columns, the data has {len(table.names)}: "
+            f"{', '.join(table.names[:12])}"
+        )
+    return table, table.names
+
+
+def _sample(table: Table, features: tuple[Feature, ...]) -> tuple[Floats, ...]:
+    """The data per feature: numbers, or codes of categories; NaN where missing or never declared."""
+    sample = []
+    for feature in features:
+        block = np.stack([table.columns[column].astype(np.float64) for column in feature.columns])
+        if feature.kind == "one-hot":
+            values = np.where(block.sum(axis=0) == 1, np.argmax(block, axis=0), np.nan).astype(np.float64)
+        elif feature.discrete:
+            values = np.full(table.rows, np.nan)
+            for number, code in enumerate(feature.codes):
+                values[block[0] == code] = number
+        else:
+            values = block[0]
+        sample.append(values)
+    return tuple(sample)

@@ -1,0 +1,332 @@
+"""What a feature is: its kind, its columns, and how it may change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from polyflip.errors import FeatureError
+from polyflip.frames import Column, Table, plain
+
+__all__ = ["Feature", "FeatureKind", "Features", "declare"]
+
+FeatureKind = Literal["numeric", "integer", "binary", "category", "one-hot"]
+Changes = Literal["freely", "never", "up", "down"]
+Features = Sequence["Feature"] | Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One feature in the user's words.
+
+    ``kind`` is inferred where it is not given.  ``changes`` says whether a counterfactual may
+    change it: ``freely``, ``never``, only ``up`` or only ``down``.  ``lower``, ``upper`` and
+    ``values`` bound what it can be at all.  A one-hot group names its ``columns`` and has one
+    category per column.  A category that the model holds as numbers may be given names:
+    ``categories={0: "female", 1: "male"}``.
+
+    >>> Feature("age", "integer", changes="up", lower=18)
+    Feature(name='age', kind='integer', changes='up', lower=18)
+    """
+
+    name: str
+    kind: FeatureKind | None = None
+    categories: tuple[object, ...] | Mapping[float, object] = ()
+    columns: tuple[str, ...] = ()
+    changes: Changes = "freely"
+    lower: float = -np.inf
+    upper: float = np.inf
+    values: tuple[object, ...] | None = None
+    missing: bool | None = None
+    weight: float = 1.0
+    unit: str = ""
+    codes: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant."""
+        if self.kind is not None and self.kind not in get_args(FeatureKind):
+            raise FeatureError(
+                f"feature {self.name!r}: kind={self.kind!r}; choose one of {get_args(FeatureKind)}"
+            )
+        if self.changes not in get_args(Changes):
+            raise FeatureError(
+                f"feature {self.name!r}: changes={self.changes!r}; choose one of {get_args(Changes)}"
+            )
+        if not self.lower <= self.upper:
+            raise FeatureError(f"feature {self.name!r}: lower={self.lower} lies above upper={self.upper}")
+        if not self.weight >= 0 or np.isinf(self.weight):
+            raise FeatureError(f"feature {self.name!r}: weight={self.weight}; a weight is a number >= 0")
+        if isinstance(self.categories, Mapping):
+            object.__setattr__(self, "codes", tuple(float(code) for code in self.categories))
+            object.__setattr__(self, "categories", tuple(self.categories.values()))
+        for name in ("categories", "columns", "values"):
+            given = getattr(self, name)
+            if isinstance(given, str):
+                raise FeatureError(f"feature {self.name!r}: {name}={given!r}; give a list")
+            if given is not None:
+                object.__setattr__(self, name, tuple(plain(each) for each in given))
+
+    def __repr__(self) -> str:
+        """Only what differs from the default."""
+        shown = [repr(self.name)]
+        for name, default in _DEFAULTS.items():
+            value = getattr(self, name)
+            if value != default:
+                shown.append(f"{name}={value!r}")
+        return f"Feature(name={', '.join(shown)})"
+
+    @property
+    def discrete(self) -> bool:
+        """Whether it has categories rather than numbers on a line."""
+        return self.kind in ("binary", "category", "one-hot")
+
+    @property
+    def ordered(self) -> bool:
+        """Whether "up" and "down" mean something: numbers, or categories held as numbers."""
+        return self.kind != "one-hot" or all(_is_number(each) for each in self.labels)
+
+    @property
+    def labels(self) -> tuple[object, ...]:
+        """The categories as a tuple, in the order of the cells."""
+        return tuple(self.categories)
+
+    def order(self, value: object) -> float:
+        """The number by which a category is compared with others: its code."""
+        index = self.labels.index(value)
+        return self.codes[index] if self.codes else float(self.labels[index])  # type: ignore[arg-type]
+
+
+_DEFAULTS: dict[str, object] = {
+    "kind": None,
+    "categories": (),
+    "columns": (),
+    "changes": "freely",
+    "lower": -np.inf,
+    "upper": np.inf,
+    "values": None,
+    "missing": None,
+    "weight": 1.0,
+    "unit": "",
+    "codes": (),
+}
+
+
+def declare(
+    columns: Sequence[str],
+    data: Table | None = None,
+    declared: Features | None = None,
+    known: Mapping[str, Feature] | None = None,
+) -> tuple[Feature, ...]:
+    """The features of a model's columns: what the user declared, what the model knows, the rest inferred.
+
+    ``known`` is what the model itself says of a column (naive Bayes knows its categories).
+    Features stand in the order of their first column.
+    """
+    known = known or {}
+    given = {feature.name: feature for feature in _listed(declared)}
+    owner = {c: f.name for f in given.values() if f.kind == "one-hot" for c in f.columns}
+    _check_names(given, owner, columns)
+    groups = _one_hot_groups(columns, data, given, owner) if data is not None else {}
+    found: dict[str, Feature] = {}
+    for column in columns:
+        name = owner.get(column) or groups.get(column) or column
+        if name in found:
+            continue
+        if name in owner.values():
+            found[name] = _group(given[name])
+        elif name in groups.values():
+            members = tuple(c for c in columns if groups.get(c) == name)
+            base = given.get(name, Feature(name))
+            labels = tuple(member[len(name) + 1 :] for member in members)
+            found[name] = replace(base, kind="one-hot", columns=members, categories=base.categories or labels)
+        else:
+            values = None if data is None else data.columns[column]
+            found[name] = _single(given.get(name, Feature(name)), column, values, known.get(column))
+    return tuple(_checked(feature) for feature in found.values())
+
+
+def _listed(declared: Features | None) -> list[Feature]:
+    if declared is None:
+        return []
+    if isinstance(declared, Mapping):
+        features = []
+        for name, value in declared.items():
+            if isinstance(value, Feature):
+                features.append(replace(value, name=str(name)))
+            elif isinstance(value, str):
+                features.append(Feature(str(name), kind=value))  # type: ignore[arg-type]
+            elif isinstance(value, Mapping):
+                wrong = [key for key in value if key not in _DEFAULTS]
+                if wrong:
+                    raise FeatureError(
+                        f"feature {name!r}: {wrong[0]!r} is not known; choose from {list(_DEFAULTS)}"
+                    )
+                features.append(Feature(str(name), **value))
+            else:
+                raise FeatureError(
+                    f"feature {name!r}: give a Feature, a kind or a dict, not {type(value).__name__}"
+                )
+        return features
+    features = list(declared)
+    for feature in features:
+        if not isinstance(feature, Feature):
+            raise FeatureError(f"features: give Feature objects or a dict, not {type(feature).__name__}")
+    names = [feature.name for feature in features]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise FeatureError(f"features: {sorted(twice)} declared twice")
+    return features
+
+
+def _check_names(given: Mapping[str, Feature], owner: Mapping[str, str], columns: Sequence[str]) -> None:
+    for feature in given.values():
+        if feature.kind == "one-hot":
+            unknown = [c for c in feature.columns if c not in columns]
+            if len(feature.columns) < 2 or unknown:
+                raise FeatureError(
+                    f"feature {feature.name!r}: a one-hot group names two or more of the model's columns; "
+                    + (f"unknown: {unknown}" if unknown else f"given: {list(feature.columns)}")
+                )
+            if feature.name in columns and feature.name not in feature.columns:
+                raise FeatureError(f"feature {feature.name!r}: the model has a column of that name already")
+            if len(set(feature.columns)) < len(feature.columns) or any(
+                owner[c] != feature.name for c in feature.columns
+            ):
+                raise FeatureError(f"feature {feature.name!r}: a column belongs to one group, once")
+            if feature.categories and len(feature.categories) != len(feature.columns):
+                raise FeatureError(
+                    f"feature {feature.name!r}: {len(feature.columns)} columns but "
+                    f"{len(feature.categories)} categories"
+                )
+        elif feature.name in owner:
+            raise FeatureError(
+                f"feature {feature.name!r}: it is a column of the group {owner[feature.name]!r}"
+            )
+
+
+def _one_hot_groups(
+    columns: Sequence[str], data: Table, given: Mapping[str, Feature], owner: Mapping[str, str]
+) -> dict[str, str]:
+    """Columns such as race_white, race_black: 0/1, a common prefix, and exactly one of them is 1."""
+    prefixes: dict[str, list[str]] = {}
+    for column in columns:
+        if column in given or column in owner:
+            continue
+        for mark in ("=", "_"):
+            prefix, found, suffix = column.rpartition(mark) if mark == "_" else column.partition(mark)
+            if found and prefix and suffix and prefix not in columns:
+                prefixes.setdefault(prefix, []).append(column)
+                break
+    groups: dict[str, str] = {}
+    for prefix, members in prefixes.items():
+        if len(members) < 2 or (prefix in given and given[prefix].kind not in (None, "one-hot")):
+            continue
+        block = [data.columns[member] for member in members]
+        if data.rows and all(_is_binary(each) for each in block):
+            total = np.sum([each.astype(np.float64) for each in block], axis=0)
+            if np.all(total == 1.0):
+                groups |= dict.fromkeys(members, prefix)
+    unused = [
+        n
+        for n, f in given.items()
+        if n not in columns and n not in owner.values() and n not in groups.values()
+    ]
+    if unused:
+        raise FeatureError(f"features: {unused} is neither a column of the model nor a one-hot group of it")
+    return groups
+
+
+def _group(feature: Feature) -> Feature:
+    labels = feature.categories
+    if not labels:
+        prefix = f"{feature.name}_"
+        cut = all(c.startswith((prefix, f"{feature.name}=")) for c in feature.columns)
+        labels = tuple(c[len(prefix) :] if cut else c for c in feature.columns)
+    return replace(feature, categories=labels)
+
+
+def _single(feature: Feature, column: str, values: Column | None, known: Feature | None) -> Feature:
+    """One column: the declared kind wins, then what the model knows, then what the data shows."""
+    feature = replace(feature, columns=(column,))
+    if values is not None and values.dtype.kind not in "biuf":
+        values = _as_numbers(values, column)
+    if feature.missing is None:
+        seen = values is not None and values.dtype.kind == "f" and bool(np.isnan(values).any())
+        feature = replace(feature, missing=seen)
+    if feature.kind is None and known is not None:
+        return replace(feature, kind=known.kind, categories=known.categories, missing=False)
+    kind = feature.kind or _inferred(values)
+    feature = replace(feature, kind=kind)
+    if kind == "binary" and not feature.categories:
+        return replace(feature, categories=(0, 1))
+    if kind == "category" and not feature.categories:
+        if known is not None:
+            return replace(feature, categories=known.categories)
+        if values is None:
+            raise FeatureError(
+                f"feature {feature.name!r}: name its categories, there is no data to read them from"
+            )
+        present = np.unique(values[~np.isnan(values.astype(np.float64))])
+        return replace(feature, categories=tuple(plain(v) for v in present))
+    return feature
+
+
+def _as_numbers(values: Column, column: str) -> Column:
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError):
+        example = next((v for v in values.tolist() if isinstance(v, str)), values[0])
+        raise FeatureError(
+            f"column {column!r} holds {example!r}, but the model takes numbers: "
+            "give the columns as the model was trained on them"
+        ) from None
+
+
+def _inferred(values: Column | None) -> FeatureKind:
+    if values is None or not len(values):
+        return "numeric"
+    if _is_binary(values):
+        return "binary"
+    if values.dtype.kind in "iu":
+        return "integer"
+    finite = values[np.isfinite(values)]
+    return "integer" if len(finite) and np.all(finite == np.floor(finite)) else "numeric"
+
+
+def _is_binary(values: Column) -> bool:
+    if values.dtype.kind not in "biuf":
+        return False
+    present = values[~np.isnan(values)] if values.dtype.kind == "f" else values
+    return bool(len(present)) and bool(np.all((present == 0) | (present == 1)))
+
+
+def _checked(feature: Feature) -> Feature:
+    if feature.discrete and len(set(feature.labels)) < len(feature.labels):
+        raise FeatureError(f"feature {feature.name!r}: a category is named twice: {list(feature.labels)}")
+    if feature.changes in ("up", "down") and not feature.ordered:
+        raise FeatureError(
+            f"feature {feature.name!r}: its categories {list(feature.labels)} have no order, "
+            f"so it cannot change only {feature.changes!r}"
+        )
+    if feature.values is not None:
+        if not feature.values:
+            raise FeatureError(f"feature {feature.name!r}: values is empty")
+        wrong = [v for v in feature.values if feature.discrete and v not in feature.labels]
+        wrong += [v for v in feature.values if not feature.discrete and not _is_number(v)]
+        if wrong:
+            raise FeatureError(f"feature {feature.name!r}: {wrong[0]!r} is none of its values")
+    if feature.kind in ("binary", "category") and not feature.codes:
+        if not all(_is_number(label) for label in feature.labels):
+            raise FeatureError(
+                f"feature {feature.name!r}: the model takes numbers in this column; say which, as in "
+                f"categories={{0: {feature.labels[0]!r}, ...}}"
+            )
+        feature = replace(feature, codes=tuple(float(label) for label in feature.labels))  # type: ignore[arg-type]
+    return feature
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float, np.number)) and not (isinstance(value, float) and np.isnan(value))

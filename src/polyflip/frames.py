@@ -1,0 +1,185 @@
+"""Rows and tables in the user's own kind (pandas, polars, arrays, mappings), read and given back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from polyflip.errors import InputError
+
+__all__ = ["Row", "Table", "plain", "read_row", "read_table", "to_frame"]
+
+Column = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns by name, and the kind of frame they came in (None for arrays and mappings)."""
+
+    columns: dict[str, Column]
+    schema: Mapping[str, Any] | None = field(default=None, repr=False)
+    backend: Any = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names."""
+        return tuple(self.columns)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return len(next(iter(self.columns.values()))) if self.columns else 0
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One row: a value per column, and the kind of frame it came in."""
+
+    values: dict[str, object]
+    schema: Mapping[str, Any] | None = field(default=None, repr=False)
+    backend: Any = None
+
+
+def read_table(data: Any, names: Sequence[str] | None = None) -> Table:
+    """A table from a pandas or polars frame, a mapping of columns, or a two-dimensional array.
+
+    >>> read_table({"age": [20, 30]}).names
+    ('age',)
+    >>> read_table([[1.0, 2.0]]).names
+    ('x1', 'x2')
+    """
+    if isinstance(data, Table):
+        return data
+    if isinstance(data, Mapping):
+        columns = {str(name): _values(column) for name, column in data.items()}
+        lengths = {name: len(column) for name, column in columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise InputError(f"data: the columns have different lengths: {lengths}")
+        return Table(columns)
+    if nw.dependencies.is_into_dataframe(data):
+        frame = nw.from_native(data, eager_only=True)
+        columns = {str(name): _values(frame[name].to_numpy()) for name in frame.columns}
+        return Table(columns, dict(frame.schema), frame.implementation)
+    array = _array(data, "data")
+    if array.ndim != 2:
+        raise InputError(f"data: a table has rows and columns; this has {array.ndim} dimension(s)")
+    return Table({name: array[:, i] for i, name in enumerate(_named(names, array.shape[1], "data"))})
+
+
+def read_row(x: Any, names: Sequence[str]) -> Row:
+    """One row from a one-row frame, a Series, a mapping or a flat array in the columns' order."""
+    if isinstance(x, Row):
+        return x
+    if isinstance(x, Mapping):
+        return Row(_complete({str(k): v for k, v in x.items()}, names))
+    if nw.dependencies.is_into_dataframe(x):
+        table = read_table(x)
+        if table.rows != 1:
+            raise InputError(f"x: one row is explained at a time; this frame has {table.rows} rows")
+        values = {name: column[0] for name, column in table.columns.items()}
+        return Row(_complete(values, names), table.schema, table.backend)
+    if hasattr(x, "index") and hasattr(x, "to_dict"):  # a pandas Series: its index names the columns
+        given = {str(k): v for k, v in x.to_dict().items()}
+        if not set(given) & set(names) and len(given) == len(names):
+            given = dict(zip(names, given.values(), strict=True))
+        return Row(_complete(given, names))
+    if hasattr(x, "to_list") and not isinstance(x, np.ndarray):
+        x = x.to_list()
+    array = _array(x, "x")
+    if array.ndim == 2 and len(array) != 1:
+        raise InputError(f"x: one row is explained at a time; this array has {len(array)} rows")
+    flat = array.reshape(-1) if array.ndim in (1, 2) else array
+    if flat.ndim != 1 or len(flat) != len(names):
+        raise InputError(
+            f"x: {flat.size} values were given, but the model takes {len(names)}: {_listed(names)}"
+        )
+    return Row(dict(zip(names, flat.tolist() if flat.dtype == object else list(flat), strict=True)))
+
+
+def to_frame(values: Sequence[Mapping[str, object]], names: Sequence[str], like: Row) -> Any:
+    """Rows as a frame of the kind that the user gave; pandas or polars for arrays and mappings."""
+    columns = {name: [row[name] for row in values] for name in names}
+    backend: Any = like.backend if like.backend is not None else _installed()
+    frame = nw.from_dict(columns, backend=backend)
+    if like.schema is not None:
+        kept = {name: like.schema[name] for name in names if name in like.schema}
+        frame = frame.with_columns(
+            *(nw.col(name).cast(dtype) for name, dtype in kept.items() if _fits(columns[name], dtype))
+        )
+    return frame.to_native()
+
+
+def plain(value: object) -> object:
+    """A value as plain Python, for JSON and for printing: numpy scalars unwrapped, NaN as None.
+
+    >>> plain(np.float64(2.5)), plain(np.nan), plain(np.str_("a"))
+    (2.5, None, 'a')
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and np.isnan(value):
+        return None
+    return value
+
+
+def _fits(values: Sequence[object], dtype: Any) -> bool:
+    """Whether a column may go back to its dtype: whole numbers do not hold fractions or NaN."""
+    if not dtype.is_integer():
+        return True
+    return all(isinstance(v, (int, float, np.number)) and float(v).is_integer() for v in values)
+
+
+def _installed() -> str:
+    import importlib.util
+
+    for package in ("pandas", "polars", "pyarrow"):
+        if importlib.util.find_spec(package):
+            return package
+    raise InputError("to_frame() needs pandas or polars; to_dict() and to_json() need neither")
+
+
+def _array(data: Any, what: str) -> Column:
+    try:
+        array = np.asarray(data)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{what}: {type(data).__name__} cannot be read as a row or a table") from error
+    if array.dtype == object and array.ndim == 0:
+        raise InputError(f"{what}: {type(data).__name__} cannot be read as a row or a table")
+    return array
+
+
+def _values(column: Any) -> Column:
+    array = np.asarray(column)
+    if array.ndim != 1:
+        raise InputError(f"data: a column has one dimension, this one has {array.ndim}")
+    return array
+
+
+def _named(names: Sequence[str] | None, width: int, what: str) -> list[str]:
+    if names is None:
+        return [f"x{i + 1}" for i in range(width)]
+    if len(names) != width:
+        raise InputError(
+            f"{what}: {width} columns were given, but the model takes {len(names)}: {_listed(names)}"
+        )
+    return list(names)
+
+
+def _complete(values: Mapping[str, object], names: Sequence[str]) -> dict[str, object]:
+    missing = [name for name in names if name not in values]
+    if missing:
+        raise InputError(f"x: no value for {_listed(missing)}; the model takes {_listed(names)}")
+    unknown = [name for name in values if name not in names]
+    if unknown:
+        raise InputError(f"x: the model has no column {_listed(unknown)}; it takes {_listed(names)}")
+    return {name: values[name] for name in names}
+
+
+def _listed(names: Sequence[str], most: int = 12) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"

@@ -1,0 +1,47 @@
+"""Solvers: who answers a problem.
+
+Why this room exists: a question is asked once (a :class:`~polyflip.core.Problem`) and may be
+answered by any engine.  The contract is two questions, ``cheapest`` and ``extreme``; everything a
+solver needs is in the problem.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from polyflip.core import Extreme, Problem, Solution
+from polyflip.core.space import Floats
+from polyflip.errors import InputError
+
+__all__ = ["Solver", "solver_named"]
+
+
+class Solver(Protocol):
+    """What every engine can be asked."""
+
+    name: str
+
+    def cheapest(self, problem: Problem, time_limit: float | None = None) -> Solution:
+        """The cheapest point that meets the requirement, with a proven lower bound."""
+
+    def extreme(self, problem: Problem, weights: Floats, time_limit: float | None = None) -> Extreme:
+        """The highest ``weights @ score`` over the domain, whatever the requirement and the cost."""
+
+
+def solver_named(name: str | Solver, encoding: str = "tight") -> Solver:
+    """A solver by name: ``auto``, ``ilp`` or ``oracle`` (or a solver itself, which is returned)."""
+    if not isinstance(name, str):
+        return name
+    if name == "auto":
+        from polyflip.solvers.auto import AutoSolver
+
+        return AutoSolver(encoding)
+    if name == "ilp":
+        from polyflip.solvers.ilp import IlpSolver
+
+        return IlpSolver(encoding)
+    if name == "oracle":
+        from polyflip.solvers.oracle import OracleSolver
+
+        return OracleSolver()
+    raise InputError(f"solver={name!r} is not known; choose 'auto', 'ilp' or 'oracle'")

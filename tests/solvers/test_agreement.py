@@ -1,0 +1,65 @@
+"""Both encodings against brute force, on random problems with everything a problem can hold."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polyflip.core import Status
+from polyflip.solvers.auto import AutoSolver
+from polyflip.solvers.ilp import IlpSolver
+from polyflip.solvers.oracle import OracleSolver
+from trees import random_problem
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def agrees(problem, solver):
+    """The solver and the oracle say the same: status, price, and place among equals."""
+    truth, answer = OracleSolver().cheapest(problem), solver.cheapest(problem)
+    assert answer.status is truth.status
+    if truth.status is Status.INFEASIBLE:
+        assert answer.cells is None
+        return
+    assert problem.meets(answer.cells)
+    assert answer.cost == pytest.approx(truth.cost, rel=1e-9, abs=1e-9)
+    assert problem.cost.rank(answer.cells)[1] == pytest.approx(problem.cost.rank(truth.cells)[1], abs=1e-6)
+    assert answer.bound <= answer.cost
+
+
+@pytest.mark.parametrize("encoding", ["tight", "paper"])
+@given(seed=seeds, whole=st.booleans(), classes=st.integers(2, 3))
+@settings(max_examples=300, deadline=None)
+def test_encoding_agrees_with_oracle(encoding, seed, whole, classes):
+    rng = np.random.default_rng(seed)
+    problem = random_problem(rng, int(rng.integers(1, 5)), int(rng.integers(1, 6)), classes, whole)
+    agrees(problem, IlpSolver(encoding))
+
+
+@given(seed=seeds)
+@settings(max_examples=150, deadline=None)
+def test_extreme_agrees_with_oracle(seed):
+    rng = np.random.default_rng(seed)
+    problem = random_problem(rng, int(rng.integers(1, 5)), int(rng.integers(1, 5)))
+    weights = rng.normal(size=2)
+    truth = OracleSolver().extreme(problem, weights)
+    answer = IlpSolver().extreme(problem, weights)
+    assert answer.status is truth.status
+    if truth.cells is not None:
+        assert answer.value == pytest.approx(truth.value, abs=1e-7)
+        assert answer.bound >= truth.value - 1e-7
+
+
+def test_auto_takes_brute_force_on_few_cells_and_the_program_on_many():
+    rng = np.random.default_rng(3)
+    small = random_problem(rng, 2, 3)
+    assert AutoSolver().cheapest(small).solver == "oracle"
+    assert AutoSolver().extreme(small, np.array([1.0, -1.0])).solver == "oracle"
+
+
+def test_time_limit_of_nothing_is_unknown_and_never_claims_more():
+    problem = random_problem(np.random.default_rng(5), 4, 5)
+    answer = IlpSolver().cheapest(problem, time_limit=0.0)
+    assert answer.status is Status.UNKNOWN
+    assert answer.bound == 0.0
+    assert IlpSolver().extreme(problem, np.array([1.0, -1.0]), time_limit=0.0).status is Status.UNKNOWN
