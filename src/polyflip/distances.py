@@ -241,19 +241,35 @@ class Pricer:
     def _rules(self, name: str) -> tuple[Floats, list[str]]:
         """The weight of every rule, computed once."""
         if name not in self._rule_weights:
-            rules = self.ensemble.rules
-            weights, notes = np.ones(rules.count), []
-            for j, axis in enumerate(self.space.axes):
-                if name == "hamming" or self.features[j].discrete:
-                    continue
-                assert self.sample is not None
-                cells = axis.cells_of(self.sample[j])
-                values, cells = self.sample[j][cells >= 0], cells[cells >= 0]
-                for rule in self._rules_of[j]:
-                    weights[rule], note = _rule_weight(name, values, rules.mask(rule, axis.size)[cells])
-                    notes += [f"{rules.names[rule]}: {note}"] if note else []
+            weights, notes = np.ones(self.ensemble.rules.count), []
+            for j, feature in enumerate(self.features):
+                if name != "hamming" and not feature.discrete:
+                    notes += self._weigh_rules(name, j, weights)
             self._rule_weights[name] = (weights, notes)
         return self._rule_weights[name]
+
+    def _weigh_rules(self, name: str, j: int, weights: Floats) -> list[str]:
+        """Weigh the rules of a number by the rows of the data on which they hold."""
+        assert self.sample is not None
+        rules, axis = self.ensemble.rules, self.space.axes[j]
+        cells = axis.cells_of(self.sample[j])
+        order = np.argsort(cells, kind="stable")[np.count_nonzero(cells < 0) :]
+        values = self.sample[j][order]
+        before = np.searchsorted(cells[order], np.arange(axis.size + 1))  # rows in cells below each cell
+        notes = []
+        for rule in self._rules_of[j]:
+            spans = [(int(before[low]), int(before[high])) for low, high in rules.runs(rule)]
+            share = sum(stop - start for start, stop in spans) / max(1, len(values))
+            if name == "rules-mad":
+                scale, used = spread(np.concatenate([values[start:stop] for start, stop in spans]), "mad")
+                weights[rule] = 1.0 / scale
+                note = f"its {WORDS['mad']} is zero, so {WORDS[used]} is used" if used != "mad" else ""
+            else:
+                weights[rule] = _indicator_weight(name, share)
+                constant = name == "rules-inverse-std" and share in (0.0, 1.0)
+                note = "it does not vary in the data, so its weight is 1" if constant else ""
+            notes += [f"{rules.names[rule]}: {note}"] if note else []
+        return notes
 
     def _labels(self, name: str, j: int) -> Floats:
         """The weight of the indicator of each category."""
@@ -272,18 +288,6 @@ class Pricer:
             elif name not in NEED_NO_DATA:
                 notes += self._scale("range" if name == "gower" else name.removeprefix("l1-"))[1]
         return notes
-
-
-def _rule_weight(name: str, values: Floats, holds: Bools) -> tuple[float, str]:
-    """The weight of a rule on a number, from the rows of the data and where it holds."""
-    if name == "rules-mad":
-        scale, used = spread(values[holds], "mad")
-        note = "" if used == "mad" else f"its {WORDS['mad']} is zero, so {WORDS[used]} is used"
-        return 1.0 / scale, note
-    share = float(holds.mean()) if len(holds) else 0.0
-    weight = _indicator_weight(name, share)
-    constant = name == "rules-inverse-std" and share in (0.0, 1.0)
-    return weight, "it does not vary in the data, so its weight is 1" if constant else ""
 
 
 def _indicator_weight(name: str, share: float) -> float:

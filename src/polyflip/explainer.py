@@ -209,6 +209,9 @@ class Explainer:
     def _case(self, x: Any) -> Case:
         row = x if isinstance(x, Row) else read_row(x, self._columns)
         matrix = matrix_of(self._columns, row.values)
+        infinite = [column for column, value in zip(self._columns, matrix[0], strict=True) if np.isinf(value)]
+        if infinite:
+            raise InputError(f"column {infinite[0]!r} is infinite")
         gone = {column for column, value in zip(self._columns, matrix[0], strict=True) if np.isnan(value)}
         if gone and not self._reading.allows_missing:
             raise InputError(

@@ -152,8 +152,6 @@ def point_of(subject_space: Space, features: Sequence[Feature], values: Mapping[
 def _misfit(feature: Feature, value: float) -> str:
     if np.isnan(value):
         return f"column {feature.name!r} is missing (NaN), which this model does not take"
-    if np.isinf(value):
-        return f"column {feature.name!r} is infinite"
     if not feature.lower <= value <= feature.upper:
         bounds = f"{feature.lower:g} to {feature.upper:g}"
         return f"column {feature.name!r} is {value:g}, outside its declared bounds {bounds}"

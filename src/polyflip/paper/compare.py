@@ -174,12 +174,12 @@ def _change_row(
 
 
 def _same(printed: str, computed: str) -> bool:
-    """Whether two cells mean the same set of legal values (counts in wholes, scores in quarters)."""
+    """Whether two cells mean the same set of legal values (counts in wholes, scores in tenths)."""
     one, other = _predicate(printed), _predicate(computed)
     if one is None or other is None:
         return printed.lower() == computed.lower()
     whole = all("." not in cell or cell.endswith(".5") for cell in (printed, computed))
-    grid: Floats = np.arange(0, 120, 1.0 if whole else 0.05)
+    grid: Floats = np.arange(0, 120, 1.0) if whole else np.round(np.arange(0, 60, 0.1), 1)
     return bool(np.array_equal(one(grid), other(grid)))
 
 
