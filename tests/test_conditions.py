@@ -111,6 +111,10 @@ def test_a_bound_that_leaves_no_whole_number_strikes_the_cell_out():
     assert not left("40.2 < age < 40.5").allowed[0].any()
 
 
+def test_a_list_on_whole_numbers_leaves_fractions_out():
+    assert np.flatnonzero(left("age in (22.5, 50)").allowed[0]).tolist() == [3]
+
+
 def test_listed_values_are_the_only_ones_shown():
     domain = left("age in (22, 24, 50)")
     assert domain.nearest(0, 1, 30.0) == 24

@@ -313,6 +313,14 @@ def test_missing_values_are_a_cell_where_the_model_routes_them():
     assert explainer.prime_implicant({"age": 30.0, "income": np.nan}).sufficient
 
 
+def test_leaving_missing_on_a_whole_number_column_gives_a_whole_number():
+    data = np.array([[1.0], [2.0], [7.0], [8.0], [np.nan], [np.nan]])
+    tree = DecisionTreeClassifier(random_state=0).fit(data, [0, 0, 0, 0, 1, 1])
+    answer = Explainer(tree, data).counterfactual([np.nan])
+    assert float(answer.point["x1"]).is_integer()
+    assert tree.predict([[answer.point["x1"]]])[0] == 0
+
+
 def test_missing_factual_without_data():
     data = np.array([[1.5, 2.5], [np.nan, 1.5], [3.5, 0.5], [np.nan, 2.5]])
     tree = DecisionTreeClassifier(random_state=0).fit(data, [0, 1, 0, 1])

@@ -78,7 +78,8 @@ class Case:
         if self.subject.sample is None:
             return 0.0
         known = self.subject.sample[j][np.isfinite(self.subject.sample[j])]
-        return float(np.median(known)) if len(known) else 0.0
+        middle = float(np.median(known)) if len(known) else 0.0
+        return middle if self.subject.space.axes[j].kind == "numeric" else float(np.rint(middle))
 
     def columns_at(self, values: Floats) -> dict[str, object]:
         """A value per column, in the types in which the user gave the row."""

@@ -223,6 +223,8 @@ class Domain:
     def only(self, feature: int, axis: Axis, values: Iterable[float]) -> Domain:
         """The domain in which a number is one of the given values."""
         wanted = np.unique(np.asarray(list(values), dtype=np.float64))
+        if axis.kind == "integer":
+            wanted = wanted[wanted == np.floor(wanted)]
         known = self.listed[feature]
         listed = wanted if known is None else np.intersect1d(known, wanted)
         return replace(self, listed=_put(self.listed, feature, listed)).clip(feature, axis)
