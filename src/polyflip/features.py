@@ -84,6 +84,11 @@ class Feature:
         return self.kind in ("binary", "category", "one-hot")
 
     @property
+    def bounded(self) -> bool:
+        """Whether its declaration bounds what it can be."""
+        return self.values is not None or self.lower > -np.inf or self.upper < np.inf
+
+    @property
     def ordered(self) -> bool:
         """Whether "up" and "down" mean something: numbers, or categories held as numbers."""
         return self.kind != "one-hot" or all(_is_number(each) for each in self.labels)

@@ -1,6 +1,7 @@
 """Every worked example of the paper: figure 1a, figure 1b's forest, and the reductions of 4.3."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -62,7 +63,10 @@ def test_figure_1a_program_as_printed():
 
 
 def test_figure_1a_solution_is_the_set_above_50():
+    """With weights that make X1 dear, every point with X2 > 50 and X1 as it was is an answer."""
     problem = hamming_problem([FIGURE_1A], (5, 30), 0, ("X1", "X2"))
+    dear = replace(problem.cost, price=(3 * problem.cost.price[0], problem.cost.price[1]))
+    problem = replace(problem, cost=dear)
     for solver in (OracleSolver(), IlpSolver("paper"), IlpSolver("tight")):
         solution = solver.cheapest(problem)
         assert solution.cost == 1.0

@@ -8,7 +8,8 @@ from polyflip.answers.case import Case, Subject
 from polyflip.answers.counterfactual import Counterfactual, counterfactual, program_of
 from polyflip.answers.region import Change, Interval, Values
 from polyflip.answers.robustness import Robustness, robustness
-from polyflip.answers.sufficient import PrimeImplicant, Sufficiency, prime_implicant, suffices
+from polyflip.answers.sufficiency import Sufficiency, suffices
+from polyflip.answers.sufficient import PrimeImplicant, prime_implicant
 
 __all__ = [
     "Case",

@@ -20,6 +20,7 @@ from polyflip.readers import Reading
 __all__ = ["Case", "Subject", "matrix_of", "point_of", "readable"]
 
 ROUND_TO = 1e-6
+_DIGITS = Context(prec=800)  # enough for any double to any place
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +72,9 @@ class Case:
             if self.subject.space.axes[j].kind == "numeric" and domain.listed[j] is None:
                 low, high = float(domain.lower[j][cell]), float(domain.upper[j][cell])
                 values[j] = readable(float(values[j]), low, high, near)
+                values[j] = _held_by(
+                    self.row.values[self.subject.features[j].columns[0]], values[j], low, high
+                )
         return values
 
     def _ordinary(self, j: int) -> float:
@@ -93,41 +97,67 @@ class Case:
                     value = np.nan
                 else:
                     value = feature.codes[int(values[j])] if feature.discrete else float(values[j])
-                shown[column] = _typed(value, before)
+                unchanged = values[j] == self.point.values[j] and feature.kind != "one-hot"
+                shown[column] = before if unchanged else _typed(value, before)
         return {column: shown[column] for column in self.subject.columns}
 
     def wins(self, columns: Mapping[str, object], target: int) -> bool:
         """The model's last word: does this very row, as it is shown, go to the target class?"""
-        row = np.array([[_numeric(columns[c], c) for c in self.subject.columns]])
-        return bool(self.subject.reading.wins(row, target)[0])
+        matrix = matrix_of(self.subject.columns, columns)
+        return bool(self.subject.reading.wins(matrix, target)[0])
+
+    def decided_at(self, cells: Ints, domain: Domain) -> int:
+        """The model's own decision at the values that are shown for cells."""
+        columns = self.columns_at(self.values_at(cells, domain))
+        return int(self.subject.reading.decide(matrix_of(self.subject.columns, columns))[0])
+
+
+def _held_by(before: object, value: float, low: float, high: float) -> float:
+    """The value as the user's column holds it (float32, say), still inside its cell where it can be."""
+    if not isinstance(before, np.floating) or before.dtype.itemsize >= 8:
+        return value
+    kind = type(before)
+    nearest = kind(value)
+    for held in (nearest, np.nextafter(nearest, kind(np.inf)), np.nextafter(nearest, kind(-np.inf))):
+        if low <= float(held) <= high:
+            return float(held)
+    return value
 
 
 def _typed(value: float, before: object) -> object:
-    """A number in the type of the value it replaces; whole numbers stay whole."""
-    if isinstance(before, (bool, np.bool_)) and value in (0.0, 1.0):
-        return type(before)(value)
-    if isinstance(before, (int, np.integer)):
-        return type(before)(value) if float(value).is_integer() else float(value)
-    return (
-        type(before)(value)
-        if isinstance(before, np.floating) and before.dtype.itemsize >= 8
-        else float(value)
-    )
+    """A number in the type of the value it replaces, where this type can hold it."""
+    if isinstance(before, (bool, int, np.bool_, np.integer)) and not np.isnan(value):
+        kinds: tuple[Any, ...] = (type(before), int)
+    elif isinstance(before, np.floating):
+        kinds = (type(before),)
+    else:
+        kinds = ()
+    for kind in kinds:
+        try:
+            held = kind(value)
+        except (OverflowError, ValueError):
+            continue
+        if held == value or (np.isnan(value) and np.isnan(held)):
+            return held
+    return float(value)
 
 
 def readable(value: float, low: float, high: float, near: float) -> float:
-    """The shortest decimal next to an end of ``[low, high]`` (within a millionth of the way there).
+    """The decimal of fewest places next to an end of ``[low, high]``, within a millionth of the way.
 
     >>> readable(21.500000953674320, 21.500000953674320, 30.0, 20.0)
     21.50001
+    >>> readable(5e-324, 5e-324, 1.0, -1.5)
+    1e-06
     """
     if value == near or not np.isfinite(value):
         return value
     room = ROUND_TO * max(abs(value), abs(value - near))
     rounding = ROUND_CEILING if value > near else ROUND_FLOOR
-    for digits in range(1, 17):
-        short = float(Context(prec=digits, rounding=rounding).create_decimal(Decimal(value)))
-        if low <= short <= high and abs(short - value) <= room:
+    places = int(np.floor(np.log10(room))) if room > 0 else -17
+    for place in range(places, places - 12, -1):
+        short = float(Decimal(value).quantize(Decimal(1).scaleb(place), rounding, context=_DIGITS))
+        if low <= short <= high:
             return short
     return value
 
@@ -141,7 +171,7 @@ def point_of(subject_space: Space, features: Sequence[Feature], values: Mapping[
         if feature.kind == "one-hot":
             numbers[j] = _group_member(feature, values)
         else:
-            numbers[j] = _numeric(values[feature.columns[0]], feature.columns[0])
+            numbers[j] = _numeric(values[feature.columns[0]], feature.columns[0], feature)
             if feature.discrete and not np.isnan(numbers[j]):
                 numbers[j] = _code(feature, float(numbers[j]))
         cells[j] = axis.cell_of(float(numbers[j]))
@@ -164,14 +194,18 @@ def _misfit(feature: Feature, value: float) -> str:
 
 def _code(feature: Feature, value: float) -> float:
     if value not in feature.codes:
-        shown = ", ".join(
-            f"{code:g}" if code == label else f"{code:g} ({label})"
-            for code, label in zip(feature.codes, feature.labels, strict=True)
-        )
         raise InputError(
-            f"column {feature.name!r} is {value:g}, a category that was never seen; they are {shown}"
+            f"column {feature.name!r} is {value:g}, a category that was never seen; they are {_coded(feature)}"
         )
     return float(feature.codes.index(value))
+
+
+def _coded(feature: Feature) -> str:
+    """The codes of a feature's categories, each with its name."""
+    return ", ".join(
+        f"{code:g}" if code == label else f"{code:g} ({label})"
+        for code, label in zip(feature.codes, feature.labels, strict=True)
+    )
 
 
 def _group_member(feature: Feature, values: Mapping[str, object]) -> float:
@@ -184,13 +218,19 @@ def _group_member(feature: Feature, values: Mapping[str, object]) -> float:
     return float(flags.index(1.0))
 
 
-def _numeric(value: object, column: str) -> float:
+def _numeric(value: object, column: str, feature: Feature | None = None) -> float:
     value = plain(value)
     if value is None:
         return float("nan")
     if isinstance(value, (bool, int, float)):
-        return float(value)
-    raise InputError(f"column {column!r} is {value!r}; the model takes a number here")
+        try:
+            return float(value)
+        except OverflowError:
+            raise InputError(f"column {column!r} is too large: {value}") from None
+    hint = "the model takes a number here"
+    if feature is not None and feature.discrete and value in feature.labels:
+        hint = f"give its code: {_coded(feature)}"
+    raise InputError(f"column {column!r} is {value!r}; {hint}")
 
 
 def matrix_of(columns: Sequence[str], values: Mapping[str, object]) -> Floats:

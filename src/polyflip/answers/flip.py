@@ -10,11 +10,12 @@ import numpy as np
 
 from polyflip.answers.case import Case
 from polyflip.core import Cost, Domain, Problem, Requirement, Solution, Status
-from polyflip.core.space import Bools, Floats
-from polyflip.errors import SolverError
+from polyflip.core.requirement import roundoff
+from polyflip.core.space import Floats, Ints
+from polyflip.errors import ModelError, SolverError
 from polyflip.solvers import Solver
 
-__all__ = ["Flip", "cheapest_flip", "requirement_for"]
+__all__ = ["Flip", "cheapest_flip", "refuse_contradiction", "requirement_for"]
 
 MOST_TIES = 200
 
@@ -102,15 +103,28 @@ def _one_target(
         columns = case.columns_at(values)
         if case.wins(columns, target):
             return Flip(solution, target, values, columns, _notes(ties))
-        box = _named(subject.ensemble.box_of(subject.space, solution.cells))
-        problem = problem.without([box])
+        refuse_contradiction(case, solution.cells, problem.requirement)
+        problem = problem.without([subject.ensemble.leaf_box(subject.space, solution.cells)])
     raise SolverError(
         f"the model's rounding decided {MOST_TIES} ties against the wanted class; nothing better can be said"
     )
 
 
-def _named(box: list[Bools]) -> dict[int, Bools]:
-    return {j: mask for j, mask in enumerate(box) if not mask.all()}
+def refuse_contradiction(case: Case, cells: Ints, requirement: Requirement) -> None:
+    """Refuse a model whose predict contradicts its own trees at a point that is no tie.
+
+    A tie may fall on either side by rounding; anything else means that the model was not read right
+    (a predict that was overridden, say), and that no answer about it can be trusted.
+    """
+    ensemble = case.subject.ensemble
+    score = ensemble.scores(cells[None])[0]
+    rows = zip(requirement.weights, requirement.at_least, strict=True)
+    if all(float(w @ score) - least > roundoff(ensemble, w) for w, least in rows):
+        shown = case.columns_at(case.values_at(cells, case.subject.space.everything()))
+        raise ModelError(
+            f"the predict of this {case.subject.reading.kind} contradicts its own trees at {shown}: "
+            "its answers cannot be explained from them"
+        )
 
 
 def _notes(ties: int) -> tuple[str, ...]:

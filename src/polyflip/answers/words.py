@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from polyflip.answers.counterfactual import Counterfactual
     from polyflip.answers.sufficient import PrimeImplicant
 
-__all__ = ["counterfactual", "counterfactual_html", "finite", "prime_implicant", "prime_implicant_html"]
+__all__ = [
+    "counterfactual",
+    "counterfactual_html",
+    "finite",
+    "given",
+    "prime_implicant",
+    "prime_implicant_html",
+]
 
 
 def finite(value: float) -> float | None:
@@ -74,12 +81,17 @@ def prime_implicant(answer: PrimeImplicant) -> str:
     held = " and ".join(f"{name} = {shown(value)}" for name, value in answer.values.items())
     subject = f"As long as {held}, the decision" if held else "The decision"
     certainty = {
-        True: "stays {}, whatever the other features are",
-        False: "is {} here, but this is NOT enough: other values of the remaining features change it",
+        True: "stays {}, whatever the other features are" + given(answer.given),
+        False: "is {} here, but holding this is NOT enough: some other values of the rest change it",
         None: "stays {} when all other features change at once; whether it always does was not verified",
     }[answer.sufficient]
     sentence = f"{subject} {certainty.format(shown(answer.decision))}"
     return f"{sentence} ({_count_features(len(answer.features))}, {_kind(answer)})."
+
+
+def given(conditions: tuple[str, ...]) -> str:
+    """The conditions under which something is said, as the end of a sentence."""
+    return f" (given {', '.join(conditions)})" if conditions else ""
 
 
 def _count_features(count: int) -> str:

@@ -12,6 +12,7 @@ from polyflip.core.space import Bools, Floats, Ints
 __all__ = ["Cost"]
 
 EQUAL = 1e-9
+ORDER = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,8 +20,9 @@ class Cost:
     """What a point costs: the sum of the prices of its cells.
 
     Among points of equal price (to one part in a billion) the one that changes fewest features
-    wins, then the one that moves least: ``changed`` says in which cells a feature counts as
-    changed, ``move`` how far it went (any scale, at most 1 per feature).
+    wins, then the one that moves least, then the one that changes earlier features: ``changed``
+    says in which cells a feature counts as changed, ``move`` how far it went (any scale, at most 1
+    per feature).
     """
 
     price: tuple[Floats, ...]
@@ -43,12 +45,17 @@ class Cost:
 
     @property
     def tie_break(self) -> tuple[Floats, ...]:
-        """The second objective per cell: changed features first, the way moved as a fraction of one.
+        """The second objective per cell: features changed, then the way moved, then the features' order.
 
-        The way is divided so that all of it stays below one changed feature.
+        The way is divided so that all of it stays below one changed feature, and the order so that it
+        only decides between ways that are alike: earlier features change first, to earlier cells.
         """
-        share = 1.0 / (1.0 + len(self.move))
-        return tuple(changed + share * move for changed, move in zip(self.changed, self.move, strict=True))
+        features = len(self.move)
+        share = 1.0 / (1.0 + features)
+        return tuple(
+            changed + share * (move + ORDER * changed * (j + np.arange(len(move)) / len(move)) / features)
+            for j, (changed, move) in enumerate(zip(self.changed, self.move, strict=True))
+        )
 
     def rank(self, cells: Ints) -> tuple[float, float]:
         """The price of a point and its place among equals."""
@@ -61,12 +68,12 @@ class Cost:
         >>> Cost.free(np.array([2])).better((1.0, 2.0), (1.0 + 1e-12, 1.0))
         False
         """
-        room = self.room(other[0])
+        room = self.room(max(one[0], other[0])) if np.isfinite(other[0]) else 0.0
         if abs(one[0] - other[0]) > room:
             return one[0] < other[0]
-        return one[1] < other[1] - EQUAL
+        return one[1] < other[1] - 1e-12
 
     @staticmethod
     def room(price: float) -> float:
         """How far two prices may lie apart and still count as equal."""
-        return EQUAL * max(1.0, abs(price))
+        return EQUAL * abs(price)

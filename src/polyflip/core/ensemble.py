@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -136,7 +137,7 @@ class Ensemble:
         """The length of a score: one number per class, as a rule."""
         return int(self.values.shape[1])
 
-    @property
+    @cached_property
     def tree_of_leaf(self) -> Ints:
         """The tree of every leaf."""
         nodes = np.flatnonzero(self.rule == LEAF)
@@ -185,8 +186,11 @@ class Ensemble:
         exists: Bools = np.logical_not(self.forbidden[self.reached(cells)].any(axis=1))
         return exists
 
-    def box_of(self, space: Space, cells: Ints) -> list[Bools]:
-        """Per feature the cells that can be exchanged without leaving any leaf that a point reaches."""
+    def leaf_box(self, space: Space, cells: Ints) -> dict[int, Bools]:
+        """The box of all points that reach the same leaves as a point: a mask of cells per feature.
+
+        Features whose cell makes no difference are left out.
+        """
         box = [np.ones(axis.size, dtype=np.bool_) for axis in space.axes]
         for root in self.roots:
             node = int(root)
@@ -196,7 +200,7 @@ class Ensemble:
                 holds = bool(mask[cells[feature]])
                 box[feature] &= mask if holds else ~mask
                 node = int(self.left[node] if holds else self.right[node])
-        return box
+        return {feature: mask for feature, mask in enumerate(box) if not mask.all()}
 
     def forbidding(self, boxes: Sequence[dict[int, Bools]]) -> Ensemble:
         """The same ensemble with a penalty tree for each box (a mask of cells per feature named in it).

@@ -81,6 +81,8 @@ class Axis:
         """
         cuts = np.asarray(list(edges), dtype=np.float64)
         shown = cuts if thresholds is None else np.asarray(list(thresholds), dtype=np.float64)
+        real = np.isfinite(cuts)  # a threshold of infinity only parts the missing from the rest
+        cuts, shown = cuts[real], shown[real]
         lower = np.concatenate([[-np.inf], np.nextafter(cuts, np.inf)])
         upper = np.concatenate([cuts, [np.inf]])
         above = np.concatenate([[-np.inf], shown])

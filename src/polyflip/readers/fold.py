@@ -43,6 +43,7 @@ def fold(
         if key not in rules:
             rules[key] = len(rules)
             name = f"{feature.name if home.category is None else columns[column]} <= {threshold:.17g}"
+            name = name if np.isfinite(threshold) else f"{feature.name} is not missing"
             runs = _runs(axis, feature, home, edge, missing_left)
             described.append((home.feature, runs, name, threshold))
         return rules[key]

@@ -6,11 +6,12 @@ solved; they are also the second opinion on every other engine.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
 
-from polyflip.core import Cost, Extreme, Problem, Solution, Status
+from polyflip.core import Extreme, Problem, Solution, Status
 from polyflip.core.ensemble import runs_of
 from polyflip.core.space import Floats, Ints
 from polyflip.errors import InputError, SolverError
@@ -22,6 +23,11 @@ __all__ = ["IlpSolver", "Program", "encode"]
 
 TOLERANCE = 1e-6  # what a general solver's optimum is good for
 MOST_LOOPHOLES = 500
+LOOPHOLES = (
+    f"HiGHS returned {MOST_LOOPHOLES} points that meet the program only within its tolerance; "
+    "use another solver"
+)
+WIDEST = 1e3  # how far prices may lie above the cost for HiGHS's absolute tolerances to be harmless
 
 
 def encode(problem: Problem, encoding: str = "tight") -> tuple[Program, Grid]:
@@ -52,22 +58,38 @@ class IlpSolver:
         clock = _Clock(time_limit)
         if problem.domain.empty:
             return Solution(Status.INFEASIBLE, None, np.inf, np.inf, self.name, clock.elapsed)
-        program, grid = encode(problem, self.encoding)
-        price = program.objective
-        first, cells = _solve(problem, program, grid, clock)
-        if first.status == "infeasible":
-            return Solution(Status.INFEASIBLE, None, np.inf, np.inf, self.name, clock.elapsed)
-        if cells is None:
-            bound = max(0.0, first.bound)
-            return Solution(Status.UNKNOWN, None, np.inf, bound, self.name, clock.elapsed)
+        while True:
+            solution, cells = self._cheapest(problem, clock)
+            if cells is None or solution.status is not Status.OPTIMAL:
+                return solution
+            if solution.cost == 0.0 or _dearest(problem) <= WIDEST * solution.cost:
+                break
+            # tolerances are absolute: without what alone is dearer than this point, prices are alike
+            problem = _without_dearer(problem, solution.cost)
+        cells = self._first_among_equals(problem, cells, clock)
         cost = problem.cost.of(cells)
-        bound = min(cost, first.bound)
-        proved = first.status == "optimal" and cost - bound <= TOLERANCE * max(1.0, cost)
-        if proved:
-            cells = self._first_among_equals(problem, program, grid, cells, price, clock)
-            cost = bound = problem.cost.of(cells)
+        return Solution(Status.OPTIMAL, cells, cost, cost, self.name, clock.elapsed)
+
+    def _cheapest(self, problem: Problem, clock: _Clock) -> tuple[Solution, Ints | None]:
+        """The cheapest point by its price alone."""
+        program, grid, unit = self._priced(problem)
+        outcome, cells = _solve(problem, program, grid, clock)
+        if outcome.status == "infeasible":
+            return Solution(Status.INFEASIBLE, None, np.inf, np.inf, self.name, clock.elapsed), None
+        bound = max(0.0, outcome.bound * unit)
+        if cells is None:
+            return Solution(Status.UNKNOWN, None, np.inf, bound, self.name, clock.elapsed), None
+        cost = problem.cost.of(cells)
+        proved = outcome.status == "optimal" and cost - bound <= TOLERANCE * max(cost, unit)
         status = Status.OPTIMAL if proved else Status.FEASIBLE
-        return Solution(status, cells, cost, max(0.0, bound), self.name, clock.elapsed)
+        return Solution(status, cells, cost, min(cost, bound), self.name, clock.elapsed), cells
+
+    def _priced(self, problem: Problem) -> tuple[Program, Grid, float]:
+        """The program with prices in units of the dearest cell."""
+        program, grid = encode(problem, self.encoding)
+        unit = _dearest(problem) or 1.0
+        program.minimise(Expression().plus(program.objective, 1.0 / unit))
+        return program, grid, unit
 
     def extreme(self, problem: Problem, weights: Floats, time_limit: float | None = None) -> Extreme:
         """The highest ``weights @ score`` over the domain, on the tight encoding."""
@@ -76,7 +98,7 @@ class IlpSolver:
             return Extreme(Status.INFEASIBLE, None, -np.inf, -np.inf, self.name, clock.elapsed)
         program, grid = tight.score(problem, weights)
         base = float(problem.ensemble.base @ weights)
-        while True:
+        for _ in range(MOST_LOOPHOLES):
             outcome = program.solve(clock.left)
             if outcome.status == "infeasible":
                 return Extreme(Status.INFEASIBLE, None, -np.inf, -np.inf, self.name, clock.elapsed)
@@ -86,26 +108,41 @@ class IlpSolver:
             if bool(problem.ensemble.admits(cells[None])[0]):
                 break
             _forbid(problem, program, grid, cells)
+        else:
+            raise SolverError(LOOPHOLES)
         value = float((problem.ensemble.scores(cells[None]) @ weights)[0])
         bound = max(value, base - outcome.bound)
         proved = outcome.status == "optimal" and bound - value <= TOLERANCE * max(1.0, abs(value))
         status = Status.OPTIMAL if proved else Status.FEASIBLE
         return Extreme(status, cells, value, bound, self.name, clock.elapsed)
 
-    def _first_among_equals(
-        self, problem: Problem, program: Program, grid: Grid, cells: Ints, price: Expression, clock: _Clock
-    ) -> Ints:
+    def _first_among_equals(self, problem: Problem, cells: Ints, clock: _Clock) -> Ints:
         """Among points of the same price, the one that changes fewest features, then moves least."""
         best = problem.cost.rank(cells)
-        second = grid.price(problem.cost.tie_break)
-        if best[1] == 0.0 or not second.terms:
+        if best[1] == 0.0:
             return cells
-        program.row("no dearer", "price", price, upper=best[0] + Cost.room(best[0]))
-        program.minimise(second)
+        program, grid, unit = self._priced(problem)
+        room = problem.cost.room(best[0])
+        program.row("no dearer", "price", program.objective, upper=(best[0] + room) / unit)
+        program.minimise(grid.price(problem.cost.tie_break))
         _, other = _solve(problem, program, grid, clock)
         if other is not None and problem.cost.better(problem.cost.rank(other), best):
             return other
         return cells
+
+
+def _dearest(problem: Problem) -> float:
+    """The highest price of any cell that is left."""
+    cells = zip(problem.cost.price, problem.domain.allowed, strict=True)
+    return max(float(price[allowed].max()) for price, allowed in cells)
+
+
+def _without_dearer(problem: Problem, cost: float) -> Problem:
+    """The problem without the cells that alone cost more than a point that is known."""
+    domain = problem.domain
+    for feature, price in enumerate(problem.cost.price):
+        domain = domain.keep(feature, price <= cost + problem.cost.room(cost))
+    return replace(problem, domain=domain)
 
 
 class _Clock:
@@ -134,17 +171,12 @@ def _solve(problem: Problem, program: Program, grid: Grid, clock: _Clock) -> tup
         if problem.meets(cells):
             return outcome, cells
         _forbid(problem, program, grid, cells)
-    raise SolverError(
-        f"HiGHS returned {MOST_LOOPHOLES} points that meet the program only within its tolerance; "
-        "use another solver"
-    )
+    raise SolverError(LOOPHOLES)
 
 
 def _forbid(problem: Problem, program: Program, grid: Grid, cells: Ints) -> None:
     """A row that forbids every point which reaches the same leaves as this one."""
-    parts = []
-    for feature, mask in enumerate(problem.ensemble.box_of(problem.space, cells)):
-        if not mask.all():
-            parts.append(grid.inside(feature, runs_of(mask)))
+    box = problem.ensemble.leaf_box(problem.space, cells)
+    parts = [grid.inside(feature, runs_of(mask)) for feature, mask in box.items()]
     number = program.count("forbidden") + 1
     program.row(f"forbidden point {number}", "forbidden", Expression.total(parts), upper=len(parts) - 1)

@@ -154,11 +154,17 @@ class Program:
 
     def write_program(self, path: str | Path) -> Path:
         """Leave the program in an ``.lp`` or ``.mps`` file."""
+        if not isinstance(path, (str, Path)):
+            raise InputError(f"write_program: {path!r} is no path")
         target = Path(path)
         if target.suffix not in (".lp", ".mps"):
             raise InputError(f"write_program: {target.name!r} must end in .lp or .mps")
         if not target.parent.is_dir():
             raise InputError(f"write_program: there is no folder {str(target.parent)!r}")
+        try:
+            target.open("w").close()  # HiGHS ends the process where it cannot write
+        except OSError as error:
+            raise InputError(f"write_program: {str(target)!r} cannot be written: {error.strerror}") from error
         highs = self._highs(None, named=True)
         _check(highs.writeModel(str(target)), "writeModel")
         return target
@@ -232,6 +238,7 @@ class Program:
             ("mip_abs_gap", 1e-9),
             ("mip_feasibility_tolerance", 1e-9),
             ("primal_feasibility_tolerance", 1e-9),
+            ("dual_feasibility_tolerance", 1e-9),
         ):
             _check(highs.setOptionValue(option, setting), option)
         if time_limit is not None:
