@@ -101,7 +101,7 @@ def test_categories_with_names_for_their_codes():
         ({"a": {"weight": -1}}, "weight"),
         ({"a": {"values": []}}, "empty"),
         ({"a": {"values": "abc"}}, "give a list"),
-        ({"a": {"values": ["x"]}}, "none of its values"),
+        ({"a": {"values": ["x"]}}, "not a number"),
         ({"a": {"colour": 1}}, "not known"),
         ({"a": 3}, "give a Feature"),
         ([3], "Feature objects"),

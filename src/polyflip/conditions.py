@@ -9,7 +9,7 @@ backticks.  The same can be said as a mapping.  Every error points at the word.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -19,6 +19,7 @@ import numpy as np
 from polyflip.core import Domain, Point, Space
 from polyflip.errors import ConditionError
 from polyflip.features import Feature
+from polyflip.frames import plain
 
 __all__ = ["Condition", "Where", "clashing", "domain_of", "parse", "restrict"]
 
@@ -26,6 +27,7 @@ Where = str | Sequence[str] | Mapping[str, Any] | None
 WISHES = ("unchanged", "increases", "decreases")
 MIRROR = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 MISSING = float("nan")
+LARGEST = float(np.finfo(np.float32).max)
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?!\w))"
     r"|(?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
@@ -254,10 +256,11 @@ def _token(match: re.Match[str]) -> _Token:
     raw = match.group(kind)
     value: Any = raw
     if kind == "number":
-        value = int(raw) if re.fullmatch(r"[-+]?\d+", raw) else float(raw)
+        value = int(raw) if re.fullmatch(r"[-+]?\d{1,300}", raw) else float(raw)
     elif kind == "text":
         value = re.sub(r"\\(.)", r"\1", raw[1:-1])
-    return _Token(kind, value, match.start(kind), match.end(kind))
+    quotes = int(kind == "quoted")
+    return _Token(kind, value, match.start(kind) - quotes, match.end(kind) + quotes)
 
 
 def _names(features: Sequence[Feature]) -> list[str]:
@@ -313,6 +316,8 @@ def _from_mapping(name: str, value: Any, features: Sequence[Feature]) -> list[Co
         for op, operand in value.items():
             stated = "==" if op == "=" else str(op)
             if stated in ("in", "not in"):
+                if isinstance(operand, str) or not isinstance(operand, Iterable):
+                    raise ConditionError(f"'{stated}' takes a list, not {operand!r}", name, 0, len(name))
                 pairs.append((stated, tuple(operand)))
             elif stated in MIRROR:
                 pairs.append((stated, (operand,)))
@@ -331,10 +336,10 @@ def _from_mapping(name: str, value: Any, features: Sequence[Feature]) -> list[Co
     else:
         pairs = [("==", (value,))]
     conditions = []
-    for op, values in pairs:
-        shown = (
-            op if not values else f"{op} {values[0]!r}" if op not in ("in", "not in") else f"{op} {values!r}"
-        )
+    for op, given in pairs:
+        values = tuple(plain(each) for each in given)
+        listed = ", ".join(repr(each) for each in values)
+        shown = f"{op} ({listed})" if op in ("in", "not in") else f"{op} {listed}".strip()
         text = f"{name} {shown}"
         condition = Condition(feature, op, values, text, text, 0, len(text))
         conditions.append(condition if label is None else _of_group(condition, features[feature], label))
@@ -353,6 +358,9 @@ def domain_of(space: Space, features: Sequence[Feature], point: Point | None = N
                 )
             else:
                 domain = domain.only(j, axis, [float(v) for v in feature.values])  # type: ignore[arg-type]
+        if feature.discrete and feature.ordered and (feature.lower > -np.inf or feature.upper < np.inf):
+            inside = [feature.lower <= feature.order(label) <= feature.upper for label in feature.labels]
+            domain = domain.keep(j, np.array(inside + [True] * axis.missing))
         if point is None:
             continue
         wish = {"never": "unchanged", "up": "increases", "down": "decreases"}.get(feature.changes)
@@ -430,6 +438,8 @@ def _labels_kept(
 def _label(value: object, feature: Feature, condition: Condition) -> object:
     if value in feature.labels:
         return feature.labels[feature.labels.index(value)]
+    if feature.codes and isinstance(value, (int, float)) and value in feature.codes:
+        return feature.labels[feature.codes.index(value)]
     close = get_close_matches(str(value), [str(label) for label in feature.labels], 1)
     hint = f"; did you mean {close[0]!r}?" if close else f"; they are {list(feature.labels)}"
     raise condition.error(f"{value!r} is none of the categories of {feature.name!r}{hint}")
@@ -438,7 +448,13 @@ def _label(value: object, feature: Feature, condition: Condition) -> object:
 def _number(value: object, feature: Feature, condition: Condition) -> float:
     if isinstance(value, (bool, str)) or not isinstance(value, (int, float, np.number)):
         raise condition.error(f"{feature.name!r} is a number, and {value!r} is not")
-    return float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = np.inf
+    if abs(number) > LARGEST:
+        raise condition.error(f"{value if number < np.inf else 'this'} is larger than models take")
+    return number
 
 
 def _interval(op: str, bound: float) -> tuple[float, float]:
@@ -464,10 +480,10 @@ def clashing(
             if _empties(base, space, features, point, fewer, j):
                 kept = fewer
         words = [condition.text for condition in kept]
-        declared = features[j].changes != "freely" or features[j].values is not None
+        declared = features[j].changes != "freely" or features[j].bounded
         free = domain_of(space, features)
         if declared and not _empties(free, space, features, point, kept, j):
-            words.append(f"{features[j].name} as declared ({features[j]!r})")
+            words.append(f"{features[j].name} as declared")
         return list(dict.fromkeys(words))
     return []
 

@@ -104,6 +104,8 @@ class Pricer:
     def weights(self, given: Mapping[str, float] | None) -> Floats:
         """A weight per feature: the declared one times the one given for this question."""
         names = [feature.name for feature in self.features]
+        if given is not None and not isinstance(given, Mapping):
+            raise InputError(f"weights={given!r}: give a mapping of features to numbers")
         factors = np.array([feature.weight for feature in self.features], dtype=np.float64)
         for name, weight in (given or {}).items():
             if name not in names:
@@ -116,6 +118,8 @@ class Pricer:
         return factors
 
     def _parts(self, distance: Distance) -> dict[str, float]:
+        if not isinstance(distance, (str, Mapping)):
+            raise InputError(f"distance={distance!r}: give a name, or a mapping of names to shares")
         parts = {distance: 1.0} if isinstance(distance, str) else dict(distance)
         for name, share in parts.items():
             if name not in DISTANCES:

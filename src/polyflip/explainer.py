@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,8 @@ from polyflip.solvers.ilp import Program
 
 __all__ = ["Explainer"]
 
+LARGEST = float(np.finfo(np.float32).max)
+
 
 class Explainer:
     """Explains the decisions of one model, exactly.
@@ -59,7 +63,8 @@ class Explainer:
         self._reading = read_model(model, vote)
         self._table, self._columns = _columns(self._reading, data)
         known = {self._columns[i]: feature for i, feature in self._reading.known.items()}
-        self._features = declare(self._columns, self._table, features, known)
+        usual = {self._columns[i]: feature for i, feature in self._reading.usual.items()}
+        self._features = declare(self._columns, self._table, features, known, usual)
         self._subjects: dict[frozenset[str], Subject] = {}
         self._subject(frozenset())
 
@@ -157,7 +162,7 @@ class Explainer:
         >>> print(Explainer(model).suffices([30, 1], ["x1"]))
         holding x1 is enough for 0
         """
-        if isinstance(features, str):
+        if isinstance(features, str) or not isinstance(features, Iterable):
             raise InputError(f"features={features!r}: give a list of names")
         return suffices(self._case(x), features, where, solver_named(solver), _limit(time_limit))
 
@@ -167,14 +172,14 @@ class Explainer:
         distance: Distance = "hamming",
         weights: Mapping[str, float] | None = None,
         where: Where = None,
+        target: object = None,
         solver: str | Solver = "auto",
+        encoding: str = "tight",
         time_limit: float | None = None,
     ) -> Robustness:
         """The least weighted change that flips the decision for ``x`` (by default: the fewest rules)."""
         return robustness(
-            self.counterfactual(
-                x, where=where, distance=distance, weights=weights, solver=solver, time_limit=time_limit
-            )
+            self.counterfactual(x, target, where, distance, weights, solver, encoding, time_limit)
         )
 
     def program(
@@ -197,9 +202,9 @@ class Explainer:
         """
         return program_of(self._case(x), target, where, self._distance(distance), weights, encoding)
 
-    def write_program(self, path: str, x: Any, **question: Any) -> None:
+    def write_program(self, path: str | Path, x: Any, **question: Any) -> Path:
         """Leave the integer program of a question in an ``.lp`` or ``.mps`` file."""
-        self.program(x, **question).write_program(path)
+        return self.program(x, **question).write_program(path)
 
     def _distance(self, distance: Distance | None) -> Distance:
         if distance is not None:
@@ -209,9 +214,10 @@ class Explainer:
     def _case(self, x: Any) -> Case:
         row = x if isinstance(x, Row) else read_row(x, self._columns)
         matrix = matrix_of(self._columns, row.values)
-        infinite = [column for column, value in zip(self._columns, matrix[0], strict=True) if np.isinf(value)]
-        if infinite:
-            raise InputError(f"column {infinite[0]!r} is infinite")
+        for column, value in zip(self._columns, matrix[0], strict=True):
+            if abs(value) > LARGEST:
+                size = "infinite" if np.isinf(value) else f"{value:g}, which is larger than models take"
+                raise InputError(f"column {column!r} is {size}")
         gone = {column for column, value in zip(self._columns, matrix[0], strict=True) if np.isnan(value)}
         if gone and not self._reading.allows_missing:
             raise InputError(
@@ -224,8 +230,6 @@ class Explainer:
     def _subject(self, missing: frozenset[str]) -> Subject:
         """The compiled model in which these columns may be missing (as may those missing in the data)."""
         if missing not in self._subjects:
-            from dataclasses import replace
-
             features = tuple(
                 replace(f, missing=True) if missing & set(f.columns) else f for f in self._features
             )
@@ -239,7 +243,7 @@ class Explainer:
 
 
 def _limit(time_limit: float | None) -> float | None:
-    if time_limit is not None and not time_limit > 0:
+    if time_limit is not None and not (isinstance(time_limit, (int, float)) and time_limit > 0):
         raise InputError(f"time_limit={time_limit!r}: give seconds, or None for no limit")
     return time_limit
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -55,19 +55,29 @@ class Feature:
             raise FeatureError(
                 f"feature {self.name!r}: changes={self.changes!r}; choose one of {get_args(Changes)}"
             )
+        for name in ("lower", "upper", "weight"):
+            if not _is_number(getattr(self, name)):
+                raise FeatureError(f"feature {self.name!r}: {name}={getattr(self, name)!r}; give a number")
         if not self.lower <= self.upper:
             raise FeatureError(f"feature {self.name!r}: lower={self.lower} lies above upper={self.upper}")
-        if not self.weight >= 0 or np.isinf(self.weight):
+        if not 0 <= self.weight < np.inf:
             raise FeatureError(f"feature {self.name!r}: weight={self.weight}; a weight is a number >= 0")
         if isinstance(self.categories, Mapping):
+            wrong = [code for code in self.categories if not _is_number(code)]
+            if wrong:
+                raise FeatureError(
+                    f"feature {self.name!r}: categories={{code: name}} has the code {wrong[0]!r}; "
+                    "codes are the numbers that the model takes"
+                )
             object.__setattr__(self, "codes", tuple(float(code) for code in self.categories))
             object.__setattr__(self, "categories", tuple(self.categories.values()))
         for name in ("categories", "columns", "values"):
             given = getattr(self, name)
-            if isinstance(given, str):
+            if given is None:
+                continue
+            if isinstance(given, str) or not isinstance(given, Iterable):
                 raise FeatureError(f"feature {self.name!r}: {name}={given!r}; give a list")
-            if given is not None:
-                object.__setattr__(self, name, tuple(plain(each) for each in given))
+            object.__setattr__(self, name, tuple(plain(each) for each in given))
 
     def __repr__(self) -> str:
         """Only what differs from the default."""
@@ -124,13 +134,16 @@ def declare(
     data: Table | None = None,
     declared: Features | None = None,
     known: Mapping[str, Feature] | None = None,
+    usual: Mapping[str, Feature] | None = None,
 ) -> tuple[Feature, ...]:
     """The features of a model's columns: what the user declared, what the model knows, the rest inferred.
 
-    ``known`` is what the model itself says of a column (naive Bayes knows its categories).
+    ``known`` is what the model itself says of a column (naive Bayes knows its categories), ``usual``
+    what it suggests where there is no data.
     Features stand in the order of their first column.
     """
     known = known or {}
+    usual = (usual or {}) if data is None else {}
     given = {feature.name: feature for feature in _listed(declared)}
     owner = {c: f.name for f in given.values() if f.kind == "one-hot" for c in f.columns}
     _check_names(given, owner, columns)
@@ -149,32 +162,28 @@ def declare(
             found[name] = replace(base, kind="one-hot", columns=members, categories=base.categories or labels)
         else:
             values = None if data is None else data.columns[column]
-            found[name] = _single(given.get(name, Feature(name)), column, values, known.get(column))
+            feature = given.get(name, Feature(name))
+            if column in usual and feature.kind is None and not feature.categories:
+                feature = replace(feature, kind=usual[column].kind, categories=usual[column].categories)
+            found[name] = _single(feature, column, values, known.get(column))
+    unused = [name for name in given if name not in found]
+    if unused:
+        raise FeatureError(
+            f"features: {unused[0]!r} is neither a column of the model nor a one-hot group of it; "
+            f"the features are {', '.join(found)}"
+        )
     return tuple(_checked(feature) for feature in found.values())
 
 
 def _listed(declared: Features | None) -> list[Feature]:
     if declared is None:
         return []
+    if isinstance(declared, Feature):
+        declared = [declared]
+    if not isinstance(declared, (Mapping, Sequence)) or isinstance(declared, str):
+        raise FeatureError(f"features: give Feature objects or a dict, not {type(declared).__name__}")
     if isinstance(declared, Mapping):
-        features = []
-        for name, value in declared.items():
-            if isinstance(value, Feature):
-                features.append(replace(value, name=str(name)))
-            elif isinstance(value, str):
-                features.append(Feature(str(name), kind=value))  # type: ignore[arg-type]
-            elif isinstance(value, Mapping):
-                wrong = [key for key in value if key not in _DEFAULTS]
-                if wrong:
-                    raise FeatureError(
-                        f"feature {name!r}: {wrong[0]!r} is not known; choose from {list(_DEFAULTS)}"
-                    )
-                features.append(Feature(str(name), **value))
-            else:
-                raise FeatureError(
-                    f"feature {name!r}: give a Feature, a kind or a dict, not {type(value).__name__}"
-                )
-        return features
+        return [_from_mapping(str(name), value) for name, value in declared.items()]
     features = list(declared)
     for feature in features:
         if not isinstance(feature, Feature):
@@ -184,6 +193,19 @@ def _listed(declared: Features | None) -> list[Feature]:
     if twice:
         raise FeatureError(f"features: {sorted(twice)} declared twice")
     return features
+
+
+def _from_mapping(name: str, value: Any) -> Feature:
+    if isinstance(value, Feature):
+        return replace(value, name=name)
+    if isinstance(value, str):
+        return Feature(name, kind=value)  # type: ignore[arg-type]
+    if not isinstance(value, Mapping):
+        raise FeatureError(f"feature {name!r}: give a Feature, a kind or a dict, not {type(value).__name__}")
+    wrong = [key for key in value if key not in _DEFAULTS]
+    if wrong:
+        raise FeatureError(f"feature {name!r}: {wrong[0]!r} is not known; choose from {list(_DEFAULTS)}")
+    return Feature(name, **value)
 
 
 def _check_names(given: Mapping[str, Feature], owner: Mapping[str, str], columns: Sequence[str]) -> None:
@@ -234,13 +256,6 @@ def _one_hot_groups(
             total = np.sum([each.astype(np.float64) for each in block], axis=0)
             if np.all(total == 1.0):
                 groups |= dict.fromkeys(members, prefix)
-    unused = [
-        n
-        for n, f in given.items()
-        if n not in columns and n not in owner.values() and n not in groups.values()
-    ]
-    if unused:
-        raise FeatureError(f"features: {unused} is neither a column of the model nor a one-hot group of it")
     return groups
 
 
@@ -255,21 +270,25 @@ def _group(feature: Feature) -> Feature:
 
 def _single(feature: Feature, column: str, values: Column | None, known: Feature | None) -> Feature:
     """One column: the declared kind wins, then what the model knows, then what the data shows."""
-    feature = replace(feature, columns=(column,))
+    feature = feature if feature.columns else replace(feature, columns=(column,))
+    if values is not None and values.dtype.kind == "f" and np.isinf(values).any():
+        raise FeatureError(f"column {column!r} holds infinity in the data, which no model takes")
     if values is not None and values.dtype.kind not in "biuf":
         values = _as_numbers(values, column)
     if feature.missing is None:
         seen = values is not None and values.dtype.kind == "f" and bool(np.isnan(values).any())
         feature = replace(feature, missing=seen)
-    if feature.kind is None and known is not None:
-        return replace(feature, kind=known.kind, categories=known.categories, missing=False)
+    if feature.kind is None and feature.categories:
+        feature = replace(feature, kind="binary" if len(feature.labels) == 2 else "category")
+    if known is not None:
+        return _as_known(feature, known)
     kind = feature.kind or _inferred(values)
     feature = replace(feature, kind=kind)
+    if feature.columns != (column,):
+        raise FeatureError(f"feature {feature.name!r}: only a one-hot group names its columns")
     if kind == "binary" and not feature.categories:
         return replace(feature, categories=(0, 1))
     if kind == "category" and not feature.categories:
-        if known is not None:
-            return replace(feature, categories=known.categories)
         if values is None:
             raise FeatureError(
                 f"feature {feature.name!r}: name its categories, there is no data to read them from"
@@ -279,11 +298,32 @@ def _single(feature: Feature, column: str, values: Column | None, known: Feature
     return feature
 
 
+def _as_known(feature: Feature, known: Feature) -> Feature:
+    """A column whose categories the model itself knows: it may be given names, nothing else."""
+    feature = replace(feature, missing=False)
+    if feature.kind not in (None, "binary", "category"):
+        raise FeatureError(
+            f"feature {feature.name!r}: the model knows it as a category of {list(known.labels)}, "
+            f"it cannot be {feature.kind!r}"
+        )
+    if not feature.categories:
+        return replace(feature, kind=known.kind, categories=known.categories)
+    codes = feature.codes or feature.labels
+    strange = [code for code in codes if code not in known.labels]
+    if strange:
+        raise FeatureError(
+            f"feature {feature.name!r}: the model knows the codes {list(known.labels)}, not {strange[0]!r}"
+        )
+    return replace(feature, kind="binary" if len(codes) == 2 else "category")
+
+
 def _as_numbers(values: Column, column: str) -> Column:
     try:
+        if values.dtype.kind not in "O" or any(isinstance(v, (str, bytes)) for v in values.tolist()):
+            raise TypeError
         return values.astype(np.float64)
     except (TypeError, ValueError):
-        example = next((v for v in values.tolist() if isinstance(v, str)), values[0])
+        example = plain(values[0]) if len(values) else ""
         raise FeatureError(
             f"column {column!r} holds {example!r}, but the model takes numbers: "
             "give the columns as the model was trained on them"
@@ -322,7 +362,10 @@ def _checked(feature: Feature) -> Feature:
         wrong = [v for v in feature.values if feature.discrete and v not in feature.labels]
         wrong += [v for v in feature.values if not feature.discrete and not _is_number(v)]
         if wrong:
-            raise FeatureError(f"feature {feature.name!r}: {wrong[0]!r} is none of its values")
+            legal = f"its categories {list(feature.labels)}" if feature.discrete else "a number"
+            raise FeatureError(f"feature {feature.name!r}: values holds {wrong[0]!r}, which is not {legal}")
+        if feature.kind == "integer" and not any(float(v).is_integer() for v in feature.values):  # type: ignore[arg-type]
+            raise FeatureError(f"feature {feature.name!r}: none of its values is a whole number")
     if feature.kind in ("binary", "category") and not feature.codes:
         if not all(_is_number(label) for label in feature.labels):
             raise FeatureError(

@@ -43,6 +43,8 @@ class Row:
     values: dict[str, object]
     schema: Mapping[str, Any] | None = field(default=None, repr=False)
     backend: Any = None
+    labels: Mapping[str, object] = field(default_factory=dict, repr=False)
+    index: Any = field(default=None, repr=False)
 
 
 def read_table(data: Any, names: Sequence[str] | None = None) -> Table:
@@ -55,6 +57,7 @@ def read_table(data: Any, names: Sequence[str] | None = None) -> Table:
     """
     if isinstance(data, Table):
         return data
+    data = _plainly_named(data, "data")
     if isinstance(data, Mapping):
         columns = {str(name): _values(column) for name, column in data.items()}
         lengths = {name: len(column) for name, column in columns.items()}
@@ -75,6 +78,8 @@ def read_row(x: Any, names: Sequence[str]) -> Row:
     """One row from a one-row frame, a Series, a mapping or a flat array in the columns' order."""
     if isinstance(x, Row):
         return x
+    labels = {str(label): label for label in getattr(x, "columns", ())}
+    x = _plainly_named(x, "x")
     if isinstance(x, Mapping):
         return Row(_complete({str(k): v for k, v in x.items()}, names))
     if nw.dependencies.is_into_dataframe(x):
@@ -82,7 +87,7 @@ def read_row(x: Any, names: Sequence[str]) -> Row:
         if table.rows != 1:
             raise InputError(f"x: one row is explained at a time; this frame has {table.rows} rows")
         values = {name: column[0] for name, column in table.columns.items()}
-        return Row(_complete(values, names), table.schema, table.backend)
+        return Row(_complete(values, names), table.schema, table.backend, labels, getattr(x, "index", None))
     if hasattr(x, "index") and hasattr(x, "to_dict"):  # a pandas Series: its index names the columns
         given = {str(k): v for k, v in x.to_dict().items()}
         if not set(given) & set(names) and len(given) == len(names):
@@ -106,12 +111,26 @@ def to_frame(values: Sequence[Mapping[str, object]], names: Sequence[str], like:
     columns = {name: [row[name] for row in values] for name in names}
     backend: Any = like.backend if like.backend is not None else _installed()
     frame = nw.from_dict(columns, backend=backend)
-    if like.schema is not None:
-        kept = {name: like.schema[name] for name in names if name in like.schema}
-        frame = frame.with_columns(
-            *(nw.col(name).cast(dtype) for name, dtype in kept.items() if _fits(columns[name], dtype))
-        )
-    return frame.to_native()
+    schema = like.schema if like.schema is not None and values else {}
+    for name in schema:
+        frame = _cast_where_it_fits(frame, name, columns[name], schema)
+    native = frame.to_native()
+    if like.index is not None and len(like.index) == len(values):
+        native.index = like.index
+    if any(not isinstance(label, str) for label in like.labels.values()):
+        native.columns = [like.labels.get(name, name) for name in names]
+    return native
+
+
+def _cast_where_it_fits(frame: Any, name: str, values: Sequence[object], schema: Mapping[str, Any]) -> Any:
+    """A column in the user's own type, unless this changes a value: then it stays wider."""
+    try:
+        cast = frame.with_columns(nw.col(name).cast(schema[name]))
+        back = [plain(value) for value in cast[name].to_list()]
+    except Exception:  # each library has errors of its own for a cast that cannot be
+        return frame
+    same = all(a == b or (a is None and b is None) for a, b in zip(back, map(plain, values), strict=True))
+    return cast if same else frame
 
 
 def plain(value: object) -> object:
@@ -122,16 +141,11 @@ def plain(value: object) -> object:
     """
     if isinstance(value, np.generic):
         value = value.item()
+    if _is_missing(value):
+        return None
     if isinstance(value, float) and np.isnan(value):
         return None
     return value
-
-
-def _fits(values: Sequence[object], dtype: Any) -> bool:
-    """Whether a column may go back to its dtype: whole numbers do not hold fractions or NaN."""
-    if not dtype.is_integer():
-        return True
-    return all(isinstance(v, (int, float, np.number)) and float(v).is_integer() for v in values)
 
 
 def _installed() -> str:
@@ -148,16 +162,39 @@ def _array(data: Any, what: str) -> Column:
         array = np.asarray(data)
     except (ValueError, TypeError) as error:
         raise InputError(f"{what}: {type(data).__name__} cannot be read as a row or a table") from error
-    if array.dtype == object and array.ndim == 0:
+    if (array.dtype.kind == "O" and array.ndim == 0) or array.dtype.kind in "cMmV":
         raise InputError(f"{what}: {type(data).__name__} cannot be read as a row or a table")
     return array
 
 
 def _values(column: Any) -> Column:
+    """A column as an array; objects that are all numbers (or missing) become numbers."""
     array = np.asarray(column)
     if array.ndim != 1:
         raise InputError(f"data: a column has one dimension, this one has {array.ndim}")
+    if array.dtype == object and len(array):
+        values = [np.nan if _is_missing(value) else value for value in array.tolist()]
+        if all(isinstance(value, (bool, int, float, np.number, np.bool_)) for value in values):
+            return np.asarray(values)
     return array
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _plainly_named(data: Any, what: str) -> Any:
+    """A frame whose columns are named by text, each once: numbers as names become text."""
+    labels = getattr(data, "columns", None)
+    if labels is None or isinstance(data, Mapping) or not nw.dependencies.is_into_dataframe(data):
+        return data
+    names = [str(label) for label in labels]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"{what}: the column {twice[0]!r} stands there {names.count(twice[0])} times")
+    if any(isinstance(label, tuple) for label in labels):
+        raise InputError(f"{what}: columns have one name each, these have several levels")
+    return data if all(isinstance(label, str) for label in labels) else data.set_axis(names, axis=1)
 
 
 def _named(names: Sequence[str] | None, width: int, what: str) -> list[str]:

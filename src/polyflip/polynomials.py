@@ -140,9 +140,9 @@ def decision_polynomial(
     if callable(model) and not hasattr(model, "predict"):
         return _of_function(model, of, features, reduce)
     reading = read_model(model, vote="majority" if tree is not None else "model")
-    if of not in reading.classes:
+    if isinstance(of, (np.ndarray, list)) or plain(of) not in reading.classes:
         raise InputError(f"of={of!r} is no class of the model; the classes are {list(reading.classes)}")
-    wanted = reading.classes.index(of)
+    wanted = reading.classes.index(plain(of))
     if reading.known or reading.kind == "BernoulliNB":
         if tree is not None:
             raise InputError(f"tree={tree}: {reading.kind} has no trees")
@@ -161,6 +161,8 @@ def _of_tree(reading: Reading, wanted: int, features: Any, tree: int | None) -> 
             f"name one, tree=0 to {count - 1}"
         )
     chosen = 0 if tree is None else tree
+    if not isinstance(chosen, int):
+        raise InputError(f"tree={tree!r}: give the number of a tree")
     if not 0 <= chosen < count:
         raise InputError(f"tree={tree}: the model has trees 0 to {count - 1}")
     columns = reading.columns

@@ -195,7 +195,8 @@ def _misfit(feature: Feature, value: float) -> str:
 def _code(feature: Feature, value: float) -> float:
     if value not in feature.codes:
         raise InputError(
-            f"column {feature.name!r} is {value:g}, a category that was never seen; they are {_coded(feature)}"
+            f"column {feature.name!r} is {value:g}, a category that was never seen; "
+            f"they are {_coded(feature)}"
         )
     return float(feature.codes.index(value))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from polyflip.answers import words
 from polyflip.answers.case import Case
 from polyflip.answers.flip import cheapest_flip, requirement_for
 from polyflip.answers.region import Change, Interval, Values, changes_between, region_of
-from polyflip.conditions import Where, clashing, domain_of, parse, restrict
+from polyflip.conditions import Condition, Where, clashing, domain_of, parse, restrict
 from polyflip.core import Cost, Domain, Problem, Status
 from polyflip.distances import Distance
 from polyflip.errors import InputError
@@ -23,11 +23,15 @@ from polyflip.solvers.ilp import Program, encode
 
 __all__ = ["Counterfactual", "counterfactual", "program_of"]
 
+MOST_TO_DROP = 12  # conditions that are tried one by one when nothing obeys them all
+SECONDS_TO_DROP = 5.0
+
 
 @dataclass(frozen=True, eq=False)
 class Counterfactual:
     """The least change that flips a decision, or the proof that there is none.
 
+    ``target`` is the class that was reached or asked for; None where any other would have done.
     ``status`` says what is known: ``optimal`` (proved), ``feasible`` (valid, nothing cheaper than
     ``bound`` exists), ``infeasible`` (proved, ``reason`` says why) or ``unknown`` (out of time).
     """
@@ -111,6 +115,7 @@ class _Question:
     domain: Domain
     cost: Cost
     targets: tuple[int, ...]
+    parsed: tuple[Condition, ...]
     conditions: tuple[str, ...]
     clash: tuple[str, ...]
 
@@ -128,13 +133,16 @@ def counterfactual(
     question = _question(case, target, where, distance, weights)
     flip = cheapest_flip(case, question.targets, question.domain, question.cost, solver, time_limit)
     solution, reading = flip.solution, case.subject.reading
-    wanted = target if target is not None else _other(case, flip.target, solution.cells is not None)
-    reason = "" if solution.status is not Status.INFEASIBLE else _reason(case, question, wanted)
+    known = solution.cells is not None or len(question.targets) == 1
+    wanted = reading.classes[flip.target] if known else None
+    words_wanted = repr(wanted) if known else f"anything but {case.decision!r}"
+    infeasible = solution.status is Status.INFEASIBLE
+    reason = _reason(case, question, words_wanted, solver) if infeasible else ""
     found = solution.cells is not None and flip.values is not None
     return Counterfactual(
         status=solution.status,
         decision=case.decision,
-        target=plain(wanted),
+        target=wanted,
         cost=solution.cost,
         bound=solution.bound,
         point=flip.columns,
@@ -177,14 +185,11 @@ def _question(
 ) -> _Question:
     subject = case.subject
     conditions = parse(where, subject.features)
-    domain = domain_of(subject.space, subject.features, case.point)
-    for condition in conditions:
-        domain = restrict(domain, subject.space, subject.features, case.point, condition)
+    domain = _restricted(case, conditions)
     cost = subject.pricer.cost(case.point, domain, distance, weights)
     clash = clashing(subject.space, subject.features, case.point, conditions) if domain.empty else []
-    return _Question(
-        domain, cost, _targets(case, target), tuple(condition.text for condition in conditions), tuple(clash)
-    )
+    words = tuple(dict.fromkeys(condition.text for condition in conditions))
+    return _Question(domain, cost, _targets(case, target), conditions, words, tuple(clash))
 
 
 def _targets(case: Case, target: object) -> tuple[int, ...]:
@@ -192,29 +197,49 @@ def _targets(case: Case, target: object) -> tuple[int, ...]:
     if target is None:
         return tuple(k for k in range(len(classes)) if k != case.decided)
     wanted = plain(target)
-    if wanted not in classes or isinstance(wanted, bool) != isinstance(classes[classes.index(wanted)], bool):
+    if isinstance(wanted, (np.ndarray, list, tuple)):
+        raise InputError(f"target={wanted!r}: name one class; the classes are {list(classes)}")
+    same = [k for k, label in enumerate(classes) if type(wanted) in _kinds(label) and bool(label == wanted)]
+    if not same:
         raise InputError(f"target={wanted!r} is no class of the model; the classes are {list(classes)}")
-    number = classes.index(wanted)
-    if number == case.decided:
-        raise InputError(f"target={wanted!r} is what the model decides already; name another class")
-    return (number,)
+    if same[0] == case.decided:
+        raise InputError(f"target={wanted!r} is what is decided already; name another class")
+    return (same[0],)
 
 
-def _other(case: Case, target: int, found: bool) -> object:
-    """What the answer says was wanted where the user named no class."""
-    classes = case.subject.reading.classes
-    if found or len(classes) == 2:
-        return classes[target]
-    return f"anything but {case.decision}"
+def _kinds(label: object) -> tuple[type, ...]:
+    """The types in which a class may be named: 1.0 names the class 1, but True does not."""
+    return (int, float) if type(label) in (int, float) else (type(label),)
 
 
-def _reason(case: Case, question: _Question, wanted: object) -> str:
+def _reason(case: Case, question: _Question, wanted: str, solver: Solver) -> str:
+    """Why there is none: the conditions and declarations that are each needed for it."""
     if len(case.subject.reading.classes) < 2:
         return "the model knows one class only, so no decision can flip"
     if question.clash:
         return "these conditions leave no value at all: " + ", ".join(question.clash)
-    fixed = [feature.name for feature in case.subject.features if feature.changes != "freely"]
-    held = [*question.conditions, *(f"{name} as declared" for name in fixed)]
+    kept = list(question.parsed)
+    for condition in question.parsed if len(kept) <= MOST_TO_DROP else ():
+        fewer = [each for each in kept if each is not condition]
+        domain = _restricted(case, fewer)
+        nothing = Cost.free(case.subject.space.sizes)
+        flip = cheapest_flip(case, question.targets, domain, nothing, solver, SECONDS_TO_DROP)
+        if flip.solution.status is Status.INFEASIBLE:
+            kept = fewer
+    declared = [f.name for f in case.subject.features if f.changes != "freely" or f.bounded]
+    held = [
+        *dict.fromkeys(condition.text for condition in kept),
+        *(f"{name} as declared" for name in declared),
+    ]
     if not held:
-        return f"the model decides {wanted!r} for no input at all"
-    return f"no input that obeys all of this is decided {wanted!r}: " + ", ".join(held)
+        return f"no legal input at all is decided {wanted}"
+    return f"no input that obeys all of this is decided {wanted}: " + ", ".join(held)
+
+
+def _restricted(case: Case, conditions: Sequence[Condition]) -> Domain:
+    """The domain that declarations and conditions leave."""
+    subject = case.subject
+    domain = domain_of(subject.space, subject.features, case.point)
+    for condition in conditions:
+        domain = restrict(domain, subject.space, subject.features, case.point, condition)
+    return domain

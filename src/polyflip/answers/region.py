@@ -105,7 +105,7 @@ def _threshold(value: float) -> str:
     for digits in range(1, 17 if np.isfinite(value) else 0):
         short = f"{value:.{digits}g}"
         if abs(float(short) - value) <= 2.0**-24 * abs(value):
-            return short
+            return f"{float(short):.15g}"
     return repr(float(value))
 
 
@@ -125,7 +125,11 @@ def _part(case: Case, j: int, cell: int, domain: Domain) -> Interval | Values:
     if listed is not None:
         inside = listed[(listed >= low) & (listed <= high)]
         return Values(tuple(label_at(feature, float(value)) for value in inside))
-    clipped = low > axis.lower[cell], high < axis.upper[cell]
+    # an end that is not the model's threshold is the user's own, and included
+    clipped = (
+        low > axis.lower[cell] or np.isinf(axis.above[cell]),
+        high < axis.upper[cell] or np.isinf(axis.up_to[cell]),
+    )
     return Interval(low, high, _words(case, j, cell, low, high, clipped))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 from polyflip.answers.counterfactual import Counterfactual
@@ -30,6 +31,13 @@ class Robustness:
     def to_dict(self) -> dict[str, object]:
         """Plain values, fit for JSON."""
         return {key: value for key, value in self.counterfactual.to_dict().items() if key != "region"}
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The robustness as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+
+    def _repr_html_(self) -> str:
+        return self.counterfactual._repr_html_()
 
     def __str__(self) -> str:
         """The robustness in words."""

@@ -237,11 +237,14 @@ class SufficiencySearch:
         return losses
 
     def weight(self, held: Iterable[int]) -> float:
+        """The weight of a set of features."""
         return float(sum(self.weights[j] for j in sorted(held)))
 
     def left(self) -> float | None:
+        """The seconds that are left."""
         return None if self.time_limit is None else self.time_limit - (perf_counter() - self.started)
 
     def late(self) -> bool:
+        """Whether no time is left."""
         left = self.left()
         return left is not None and left <= 0

@@ -40,7 +40,8 @@ def counterfactual(answer: Counterfactual) -> str:
 
 
 def _headline(answer: Counterfactual) -> str:
-    flip = f"{shown(answer.decision)} -> {shown(answer.target)}"
+    target = "anything else" if answer.target is None else shown(answer.target)
+    flip = f"{shown(answer.decision)} -> {target}"
     if answer.status is Status.INFEASIBLE:
         return f"{flip}: impossible (proved): {answer.reason}"
     if answer.status is Status.UNKNOWN:

@@ -207,8 +207,9 @@ def _why(
     other = explainer.counterfactual(dict(point), where=" and ".join(held + asked), distance=DISTANCE)
     text = ", ".join(f"{name} {cell}" for name, cell in printed.items())
     if not other.found:
-        return f"in this model the printed change ({text}) flips nothing: the trees differ"
-    dearer = f"dearer than the optimum {answer.cost:.4f}"
+        return f"in this model the printed change ({text}) flips nothing"
+    equal = other.cost <= answer.cost * (1 + 1e-9)
+    dearer = "no dearer than the optimum: a tie" if equal else f"dearer than the optimum {answer.cost:.4f}"
     return f"in this model the printed change flips at cost {other.cost:.4f}, {dearer}"
 
 
@@ -255,6 +256,8 @@ def _ticks(
 
 
 def _verified(answer: PrimeImplicant) -> str:
+    if answer.sufficient is None:
+        return "not verified"
     return "verified sufficient" if answer.sufficient else "NOT sufficient when only some of the others flip"
 
 

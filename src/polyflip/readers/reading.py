@@ -66,7 +66,8 @@ class Reading:
     ``decide`` is the model's own decision on a matrix of its columns, as class numbers, and
     ``wins(matrix, target)`` says where a class wins in the sense of a counterfactual: with the
     model's own vote the same thing; with the majority vote a tie decides for the lowest class, but
-    a counterfactual must win outright.  ``outright`` says so.
+    a counterfactual must win outright.  ``outright`` says so.  ``known`` are columns whose kind the
+    model itself fixes, ``usual`` those whose kind it suggests where there is no data.
     """
 
     model: Any
@@ -81,6 +82,7 @@ class Reading:
     outright: bool = False
     allows_missing: bool = False
     known: Mapping[int, Feature] = field(default_factory=dict)
+    usual: Mapping[int, Feature] = field(default_factory=dict)
 
 
 def float32_edges(thresholds: Floats) -> Floats:

@@ -57,7 +57,16 @@ def read(model: Any, vote: Vote) -> Reading:
         decide=predict,
         wins=wins,
         known=known,
+        usual=_usual(model),
     )
+
+
+def _usual(model: Any) -> dict[int, Feature]:
+    """A binarizing model is as a rule made for 0/1 columns."""
+    binarize = getattr(model, "binarize", None)
+    if binarize is None or not 0 <= binarize < 1:
+        return {}
+    return dict.fromkeys(range(model.n_features_in_), Feature("column", "binary", categories=(0, 1)))
 
 
 def _categorical(model: Any) -> tuple[list[ColumnTree], dict[int, Feature]]:

@@ -31,6 +31,8 @@ class Solver(Protocol):
 def solver_named(name: str | Solver, encoding: str = "tight") -> Solver:
     """A solver by name: ``auto``, ``ilp`` or ``oracle`` (or a solver itself, which is returned)."""
     if not isinstance(name, str):
+        if not (hasattr(name, "cheapest") and hasattr(name, "extreme")):
+            raise InputError(f"solver={name!r}: give a name, or a solver with cheapest() and extreme()")
         return name
     if name == "auto":
         from polyflip.solvers.auto import AutoSolver
