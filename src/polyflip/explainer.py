@@ -213,7 +213,7 @@ class Explainer:
 
     def _case(self, x: Any) -> Case:
         row = x if isinstance(x, Row) else read_row(x, self._columns)
-        matrix = matrix_of(self._columns, row.values)
+        matrix = matrix_of(self._columns, row.values, self._features)
         for column, value in zip(self._columns, matrix[0], strict=True):
             if abs(value) > LARGEST:
                 size = "infinite" if np.isinf(value) else f"{value:g}, which is larger than models take"

@@ -41,6 +41,8 @@ class Variable:
         if self.column not in point:
             raise InputError(f"the point has no value for {self.column!r}")
         value = plain(point[self.column])
+        if self.threshold == np.inf:
+            return value is not None
         if self.threshold is None:
             if value not in self.values:
                 raise InputError(f"{self.column!r} is {value!r}; it can be {list(self.values)}")
@@ -184,7 +186,8 @@ def _term(ensemble: Ensemble, columns: Sequence[str], path: Iterable[tuple[int, 
     factors = []
     for rule, holds in path:
         column, threshold = columns[int(rules.feature[rule])], float(rules.thresholds[rule])
-        variable = Variable(f"{column} <= {threshold:.12g}", (True, False), column, threshold)
+        name = f"{column} <= {threshold:.12g}" if np.isfinite(threshold) else f"{column} is not missing"
+        variable = Variable(name, (True, False), column, threshold)
         factors.append(Factor(variable, frozenset([holds])))
     return tuple(factors)
 

@@ -194,9 +194,10 @@ def _misfit(feature: Feature, value: float) -> str:
 
 def _code(feature: Feature, value: float) -> float:
     if value not in feature.codes:
+        more = f"; if others are legal, declare features={{{feature.name!r}: 'numeric'}}"
         raise InputError(
             f"column {feature.name!r} is {value:g}, a category that was never seen; "
-            f"they are {_coded(feature)}"
+            f"they are {_coded(feature)}{more if feature.labels == (0, 1) else ''}"
         )
     return float(feature.codes.index(value))
 
@@ -234,9 +235,13 @@ def _numeric(value: object, column: str, feature: Feature | None = None) -> floa
     raise InputError(f"column {column!r} is {value!r}; {hint}")
 
 
-def matrix_of(columns: Sequence[str], values: Mapping[str, object]) -> Floats:
-    """A row as the model's own matrix."""
-    return np.array([[_numeric(values[column], column) for column in columns]], dtype=np.float64)
+def matrix_of(
+    columns: Sequence[str], values: Mapping[str, object], features: Sequence[Feature] = ()
+) -> Floats:
+    """A row as the model's own matrix; the features help to say what is wrong with it."""
+    owner = {feature.columns[0]: feature for feature in features if len(feature.columns) == 1}
+    row = [_numeric(values[column], column, owner.get(column)) for column in columns]
+    return np.array([row], dtype=np.float64)
 
 
 def label_at(feature: Feature, value: float) -> Any:

@@ -60,12 +60,13 @@ class IlpSolver:
             return Solution(Status.INFEASIBLE, None, np.inf, np.inf, self.name, clock.elapsed)
         while True:
             solution, cells = self._cheapest(problem, clock)
-            if cells is None or solution.status is not Status.OPTIMAL:
-                return solution
-            if solution.cost == 0.0 or _dearest(problem) <= WIDEST * solution.cost:
+            wide = solution.cost > 0.0 and _dearest(problem) > WIDEST * solution.cost
+            if cells is None or not wide or clock.over:
                 break
             # tolerances are absolute: without what alone is dearer than this point, prices are alike
             problem = _without_dearer(problem, solution.cost)
+        if cells is None or solution.status is not Status.OPTIMAL:
+            return solution
         cells = self._first_among_equals(problem, cells, clock)
         cost = problem.cost.of(cells)
         return Solution(Status.OPTIMAL, cells, cost, cost, self.name, clock.elapsed)
@@ -139,10 +140,12 @@ def _dearest(problem: Problem) -> float:
 
 def _without_dearer(problem: Problem, cost: float) -> Problem:
     """The problem without the cells that alone cost more than a point that is known."""
-    domain = problem.domain
+    domain, prices = problem.domain, []
     for feature, price in enumerate(problem.cost.price):
-        domain = domain.keep(feature, price <= cost + problem.cost.room(cost))
-    return replace(problem, domain=domain)
+        near = price <= cost + problem.cost.room(cost)
+        domain = domain.keep(feature, near)
+        prices.append(np.where(near, price, 0.0))
+    return replace(problem, domain=domain, cost=replace(problem.cost, price=tuple(prices)))
 
 
 class _Clock:
@@ -155,6 +158,10 @@ class _Clock:
     @property
     def elapsed(self) -> float:
         return perf_counter() - self.started
+
+    @property
+    def over(self) -> bool:
+        return self.limit is not None and self.elapsed >= self.limit
 
     @property
     def left(self) -> float | None:
