@@ -27,7 +27,7 @@ from polyflip.conditions import Where
 from polyflip.core.space import Floats
 from polyflip.distances import Distance, Pricer
 from polyflip.errors import InputError
-from polyflip.features import Feature, Features, declare
+from polyflip.features import Feature, Features, declare, listed
 from polyflip.frames import Row, Table, read_row, read_table
 from polyflip.readers import Reading, Vote, fold, read_model
 from polyflip.solvers import Solver, solver_named
@@ -65,7 +65,9 @@ class Explainer:
         known = {self._columns[i]: feature for i, feature in self._reading.known.items()}
         usual = {self._columns[i]: feature for i, feature in self._reading.usual.items()}
         self._features = declare(self._columns, self._table, features, known, usual)
-        self._subjects: dict[frozenset[str], Subject] = {}
+        declared = {f.name for f in listed(features)}
+        self._assumed = set() if self._table is not None else set(usual) - declared
+        self._subjects: dict[tuple[frozenset[str], frozenset[str]], Subject] = {}
         self._subject(frozenset())
 
     @property
@@ -223,23 +225,36 @@ class Explainer:
             raise InputError(
                 f"column {sorted(gone)[0]!r} is missing (NaN), which {self._reading.kind} does not take"
             )
-        subject = self._subject(frozenset(gone))
+        subject = self._subject(frozenset(gone), self._beyond_usual(matrix[0]))
         point = point_of(subject.space, subject.features, row.values)
         return Case(subject, row, point, int(self._reading.decide(matrix)[0]))
 
-    def _subject(self, missing: frozenset[str]) -> Subject:
+    def _beyond_usual(self, row: Floats) -> frozenset[str]:
+        """Columns that were taken for 0/1 because the model usually has such, and hold other values."""
+        return frozenset(
+            column
+            for column, value in zip(self._columns, row.tolist(), strict=True)
+            if column in self._assumed and value not in (0.0, 1.0)
+        )
+
+    def _subject(self, missing: frozenset[str], numeric: frozenset[str] = frozenset()) -> Subject:
         """The compiled model in which these columns may be missing (as may those missing in the data)."""
-        if missing not in self._subjects:
-            features = tuple(
-                replace(f, missing=True) if missing & set(f.columns) else f for f in self._features
-            )
+        key = (missing, numeric)
+        if key not in self._subjects:
+            features = tuple(self._adapted(feature, missing, numeric) for feature in self._features)
             space, ensemble = fold(self._reading.trees, self._columns, features, self._reading.allows_missing)
             sample = None if self._table is None else _sample(self._table, features)
             pricer = Pricer(space, ensemble, features, sample)
-            self._subjects[missing] = Subject(
+            self._subjects[key] = Subject(
                 self._reading, self._columns, features, space, ensemble, pricer, sample
             )
-        return self._subjects[missing]
+        return self._subjects[key]
+
+    @staticmethod
+    def _adapted(feature: Feature, missing: frozenset[str], numeric: frozenset[str]) -> Feature:
+        if feature.name in numeric:
+            feature = replace(feature, kind="numeric", categories=(), codes=())
+        return replace(feature, missing=True) if missing & set(feature.columns) else feature
 
 
 def _limit(time_limit: float | None) -> float | None:

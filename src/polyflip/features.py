@@ -11,7 +11,7 @@ import numpy as np
 from polyflip.errors import FeatureError
 from polyflip.frames import Column, Table, plain
 
-__all__ = ["Feature", "FeatureKind", "Features", "declare"]
+__all__ = ["Feature", "FeatureKind", "Features", "declare", "listed"]
 
 FeatureKind = Literal["numeric", "integer", "binary", "category", "one-hot"]
 Changes = Literal["freely", "never", "up", "down"]
@@ -144,7 +144,7 @@ def declare(
     """
     known = known or {}
     usual = (usual or {}) if data is None else {}
-    given = {feature.name: feature for feature in _listed(declared)}
+    given = {feature.name: feature for feature in listed(declared)}
     owner = {c: f.name for f in given.values() if f.kind == "one-hot" for c in f.columns}
     _check_names(given, owner, columns)
     groups = _one_hot_groups(columns, data, given, owner) if data is not None else {}
@@ -175,7 +175,8 @@ def declare(
     return tuple(_checked(feature) for feature in found.values())
 
 
-def _listed(declared: Features | None) -> list[Feature]:
+def listed(declared: Features | None) -> list[Feature]:
+    """Declarations of any form as a list of features."""
     if declared is None:
         return []
     if isinstance(declared, Feature):

@@ -177,6 +177,8 @@ def test_naive_bayes_without_data_knows_binary_columns():
     assert {f.kind for f in explainer.features} == {"binary"}
     answer = explainer.counterfactual(flags.iloc[[0]])
     assert set(answer.point.values()) <= {True, False}
+    numbers = explainer.counterfactual([30.0, 900.0, 1, 0, 1])  # other values: these columns are numbers
+    assert model.predict(numbers.to_frame())[0] == numbers.target
 
 
 def test_rows_by_name_say_the_code():
