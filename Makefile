@@ -44,7 +44,7 @@ docs: $(READY)
 	$(BIN)/python -m pytest --doctest-glob='*.md' --doctest-modules docs README.md src -q
 
 sweep: $(READY)
-	POLYFLIP_SWEEP=20 $(BIN)/python -m pytest tests/oracle -n 2 -q
+	POLYFLIP_SWEEP=2000 $(BIN)/python -m pytest tests/oracle -n 2 -q
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*

@@ -51,10 +51,14 @@ def test_extreme_agrees_with_oracle(seed):
 
 
 def test_auto_takes_brute_force_on_few_cells_and_the_program_on_many():
-    rng = np.random.default_rng(3)
-    small = random_problem(rng, 2, 3)
+    weights = np.array([1.0, -1.0])
+    small = random_problem(np.random.default_rng(3), 2, 3)
     assert AutoSolver().cheapest(small).solver == "oracle"
-    assert AutoSolver().extreme(small, np.array([1.0, -1.0])).solver == "oracle"
+    assert AutoSolver().extreme(small, weights).solver == "oracle"
+    large = random_problem(np.random.default_rng(3), 30, 20)
+    assert large.domain.count > 1_000_000
+    assert AutoSolver().cheapest(large).solver == "ilp (tight)"
+    assert AutoSolver().extreme(large, weights).solver == "ilp (tight)"
 
 
 def test_time_limit_of_nothing_is_unknown_and_never_claims_more():

@@ -18,9 +18,10 @@ def main() -> None:
     try:
         from polyflip.cli.app import app
     except ImportError as error:
-        if error.name not in ("typer", "rich"):
+        package = str(error.name).partition(".")[0]
+        if package not in ("typer", "rich"):
             raise
-        sys.exit(str(MissingDependencyError(str(error.name), "cli", "the command line")))
+        sys.exit(str(MissingDependencyError(package, "cli", "the command line")))
     try:
         app()
     except PolyflipError as error:
