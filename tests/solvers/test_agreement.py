@@ -9,6 +9,7 @@ from polyflip.core import Status
 from polyflip.solvers.auto import AutoSolver
 from polyflip.solvers.ilp import IlpSolver
 from polyflip.solvers.oracle import OracleSolver
+from polyflip.solvers.search import SearchSolver
 from trees import random_problem
 
 seeds = st.integers(0, 2**32 - 1)
@@ -36,29 +37,67 @@ def test_encoding_agrees_with_oracle(encoding, seed, whole, classes):
     agrees(problem, IlpSolver(encoding))
 
 
+@given(seed=seeds, whole=st.booleans(), classes=st.integers(2, 3))
+@settings(max_examples=1500, deadline=None)
+def test_search_agrees_with_oracle(seed, whole, classes):
+    rng = np.random.default_rng(seed)
+    problem = random_problem(rng, int(rng.integers(1, 6)), int(rng.integers(1, 8)), classes, whole)
+    agrees(problem, SearchSolver())
+
+
 @given(seed=seeds)
-@settings(max_examples=150, deadline=None)
-def test_extreme_agrees_with_oracle(seed):
+@settings(max_examples=100, deadline=None)
+def test_search_agrees_with_the_program_on_larger_problems(seed):
+    problem = random_problem(np.random.default_rng(seed), 12, 12, 2)
+    search, program = SearchSolver().cheapest(problem), IlpSolver().cheapest(problem)
+    assert search.status is program.status
+    if search.cells is not None:
+        assert problem.meets(search.cells)
+        assert search.cost == pytest.approx(program.cost, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("solver", [IlpSolver(), SearchSolver()], ids=lambda solver: solver.name)
+@given(seed=seeds)
+@settings(max_examples=300, deadline=None)
+def test_extreme_agrees_with_oracle(solver, seed):
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, int(rng.integers(1, 5)), int(rng.integers(1, 5)))
     weights = rng.normal(size=2)
     truth = OracleSolver().extreme(problem, weights)
-    answer = IlpSolver().extreme(problem, weights)
+    answer = solver.extreme(problem, weights)
     assert answer.status is truth.status
     if truth.cells is not None:
         assert answer.value == pytest.approx(truth.value, abs=1e-7)
         assert answer.bound >= truth.value - 1e-7
 
 
-def test_auto_takes_brute_force_on_few_cells_and_the_program_on_many():
+@given(seed=seeds, share=st.floats(0.0, 1.0))
+@settings(max_examples=300, deadline=None)
+def test_search_says_whether_a_threshold_is_exceeded(seed, share):
+    rng = np.random.default_rng(seed)
+    problem = random_problem(rng, int(rng.integers(1, 5)), int(rng.integers(1, 5)))
+    weights = rng.normal(size=2)
+    truth = OracleSolver().extreme(problem, weights)
+    if truth.cells is None:
+        return
+    threshold = truth.value + share - 0.5
+    answer = SearchSolver().extreme(problem, weights, threshold=threshold)
+    if abs(threshold - truth.value) > 1e-6:
+        assert (answer.cells is not None) == (truth.value > threshold)
+        assert answer.cells is not None or answer.bound <= threshold + 1e-9
+    if answer.cells is not None:
+        assert threshold < answer.value <= truth.value + 1e-9
+
+
+def test_auto_takes_brute_force_on_few_cells_and_the_search_on_many():
     weights = np.array([1.0, -1.0])
     small = random_problem(np.random.default_rng(3), 2, 3)
     assert AutoSolver().cheapest(small).solver == "oracle"
     assert AutoSolver().extreme(small, weights).solver == "oracle"
     large = random_problem(np.random.default_rng(3), 30, 20)
     assert large.domain.count > 1_000_000
-    assert AutoSolver().cheapest(large).solver == "ilp (tight)"
-    assert AutoSolver().extreme(large, weights).solver == "ilp (tight)"
+    assert AutoSolver().cheapest(large).solver == "search"
+    assert AutoSolver().extreme(large, weights).solver == "search"
 
 
 def test_time_limit_of_nothing_is_unknown_and_never_claims_more():

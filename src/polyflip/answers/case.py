@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from polyflip.readers import Reading
 __all__ = ["Case", "Subject", "matrix_of", "point_of", "readable"]
 
 ROUND_TO = 1e-6
+MOST_HINTS = 2000
 _DIGITS = Context(prec=800)  # enough for any double to any place
 
 
@@ -34,6 +36,18 @@ class Subject:
     ensemble: Ensemble
     pricer: Pricer
     sample: tuple[Floats, ...] | None
+
+    @cached_property
+    def hints(self) -> Ints | None:
+        """Rows of the data as cells, from which a search may start."""
+        if self.sample is None:
+            return None
+        rows = len(self.sample[0])
+        chosen = np.linspace(0, rows - 1, min(rows, MOST_HINTS)).astype(np.int64)
+        pairs = zip(self.space.axes, self.sample, strict=True)
+        cells = np.stack([axis.cells_of(values[chosen]) for axis, values in pairs], axis=1)
+        found: Ints = np.unique(cells[(cells >= 0).all(axis=1)], axis=0)
+        return found
 
     def feature(self, name: str) -> int:
         """The number of a feature by its name."""

@@ -93,7 +93,9 @@ def _one_target(
     """
     started = perf_counter()
     subject = case.subject
-    problem = Problem(subject.space, subject.ensemble, requirement_for(case, target), cost, domain)
+    problem = Problem(
+        subject.space, subject.ensemble, requirement_for(case, target), cost, domain, subject.hints
+    )
     for ties in range(MOST_TIES):
         left = None if time_limit is None else time_limit - (perf_counter() - started)
         solution = solver.cheapest(problem, left)

@@ -161,8 +161,10 @@ class SufficiencySearch:
                 Requirement.none(len(weights)),
                 Cost.free(subject.space.sizes),
                 domain,
+                subject.hints,
             )
-            extreme = self.solver.extreme(problem, weights, self.left())
+            threshold = base + row.threshold - (0.5 / row.scale if row.whole else 2 * row.slack)
+            extreme = self.solver.extreme(problem, weights, self.left(), threshold)
             if extreme.status is Status.INFEASIBLE or extreme.bound - base < row.threshold - self._slack(row):
                 return Verdict(True)
             if extreme.cells is None or (

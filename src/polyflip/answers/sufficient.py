@@ -149,7 +149,8 @@ class _PrimeImplicants(SufficiencySearch):
             domain = domain.pin(j, subject.space.axes[j], int(case.point.cells[j]))
         free = [j for j in range(len(subject.features)) if domain.allowed[j].sum() > 1]
         requirement = Requirement.wins(case.decided, len(subject.reading.classes))
-        problem = Problem(subject.space, subject.ensemble, requirement, self._held_cost(free), domain)
+        cost = self._held_cost(free)
+        problem = Problem(subject.space, subject.ensemble, requirement, cost, domain, subject.hints)
         for _ in range(MOST_TIES):
             solution = self.solver.cheapest(problem, self.left())
             if solution.cells is None:

@@ -31,13 +31,17 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The cheapest point of a space that meets a requirement on an ensemble, within a domain."""
+    """The cheapest point of a space that meets a requirement on an ensemble, within a domain.
+
+    ``hints`` are points (cells, a row each) that a solver may start from, such as the training data.
+    """
 
     space: Space
     ensemble: Ensemble
     requirement: Requirement
     cost: Cost
     domain: Domain
+    hints: Ints | None = None
 
     @cached_property
     def inequalities(self) -> list[Inequality]:

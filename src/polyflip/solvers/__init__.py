@@ -24,12 +24,22 @@ class Solver(Protocol):
     def cheapest(self, problem: Problem, time_limit: float | None = None) -> Solution:
         """The cheapest point that meets the requirement, with a proven lower bound."""
 
-    def extreme(self, problem: Problem, weights: Floats, time_limit: float | None = None) -> Extreme:
-        """The highest ``weights @ score`` over the domain, whatever the requirement and the cost."""
+    def extreme(
+        self,
+        problem: Problem,
+        weights: Floats,
+        time_limit: float | None = None,
+        threshold: float | None = None,
+    ) -> Extreme:
+        """The highest ``weights @ score`` over the domain, whatever the requirement and the cost.
+
+        With a ``threshold`` the solver may stop as soon as it knows whether any point exceeds it: its
+        point then does, or its bound is at most the threshold.
+        """
 
 
 def solver_named(name: str | Solver, encoding: str = "tight") -> Solver:
-    """A solver by name: ``auto``, ``ilp`` or ``oracle`` (or a solver itself, which is returned)."""
+    """A solver by name: ``auto``, ``search``, ``ilp`` or ``oracle``; a solver itself is returned."""
     if not isinstance(name, str):
         if not (hasattr(name, "cheapest") and hasattr(name, "extreme")):
             raise InputError(f"solver={name!r}: give a name, or a solver with cheapest() and extreme()")
@@ -37,7 +47,11 @@ def solver_named(name: str | Solver, encoding: str = "tight") -> Solver:
     if name == "auto":
         from polyflip.solvers.auto import AutoSolver
 
-        return AutoSolver(encoding)
+        return AutoSolver()
+    if name == "search":
+        from polyflip.solvers.search import SearchSolver
+
+        return SearchSolver()
     if name == "ilp":
         from polyflip.solvers.ilp import IlpSolver
 
@@ -46,4 +60,4 @@ def solver_named(name: str | Solver, encoding: str = "tight") -> Solver:
         from polyflip.solvers.oracle import OracleSolver
 
         return OracleSolver()
-    raise InputError(f"solver={name!r} is not known; choose 'auto', 'ilp' or 'oracle'")
+    raise InputError(f"solver={name!r} is not known; choose 'auto', 'search', 'ilp' or 'oracle'")

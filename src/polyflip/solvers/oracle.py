@@ -51,6 +51,7 @@ class OracleSolver:
         problem: Problem,
         weights: Floats,
         time_limit: float | None = None,  # noqa: ARG002
+        threshold: float | None = None,  # noqa: ARG002
     ) -> Extreme:
         """The highest ``weights @ score`` over the domain."""
         started = perf_counter()

@@ -92,7 +92,13 @@ class IlpSolver:
         program.minimise(Expression().plus(program.objective, 1.0 / unit))
         return program, grid, unit
 
-    def extreme(self, problem: Problem, weights: Floats, time_limit: float | None = None) -> Extreme:
+    def extreme(
+        self,
+        problem: Problem,
+        weights: Floats,
+        time_limit: float | None = None,
+        threshold: float | None = None,  # noqa: ARG002
+    ) -> Extreme:
         """The highest ``weights @ score`` over the domain, on the tight encoding."""
         clock = _Clock(time_limit)
         if problem.domain.empty:

@@ -19,6 +19,7 @@ from polyflip.errors import InputError, SolverError
 __all__ = ["Expression", "Outcome", "Program", "Row"]
 
 INF = float("inf")
+TOLERANCES = (1e-9, 1e-8, 1e-7)
 
 
 @dataclass(frozen=True)
@@ -174,11 +175,18 @@ class Program:
 
         (Changing the number of threads between runs of one process makes HiGHS fail.)
         """
-        import highspy
-
         if time_limit is not None and time_limit <= 0:
             return Outcome("time limit", None, -INF)
-        highs = self._highs(time_limit)
+        for tolerance in TOLERANCES:  # the strictest is not always reached; whoever asks checks the point
+            outcome = self._outcome(tolerance, time_limit, start)
+            if outcome is not None:
+                return outcome
+        raise SolverError("HiGHS stopped without saying what it found")
+
+    def _outcome(self, tolerance: float, time_limit: float | None, start: Floats | None) -> Outcome | None:
+        import highspy
+
+        highs = self._highs(time_limit, tolerance)
         if start is not None:
             given = highspy.HighsSolution()
             given.col_value = start
@@ -195,17 +203,16 @@ class Program:
         if status == kind.kOptimal:
             return Outcome("optimal", values, bound)
         if status == kind.kModelEmpty:  # no columns: feasible iff every row holds for nothing
-            holds = all(row.lower <= 0.0 <= row.upper for row in self.rows)
-            return (
-                Outcome("optimal", np.zeros(0), self.objective.constant)
-                if holds
-                else Outcome("infeasible", None, INF)
-            )
+            if all(row.lower <= 0.0 <= row.upper for row in self.rows):
+                return Outcome("optimal", np.zeros(0), self.objective.constant)
+            return Outcome("infeasible", None, INF)
         if status in (kind.kTimeLimit, kind.kInterrupt):
             return Outcome("time limit", values, bound if any(self.integer) else -INF)
+        if status == kind.kUnknown:
+            return None
         raise SolverError(f"HiGHS stopped with {highs.modelStatusToString(status)!r}")
 
-    def _highs(self, time_limit: float | None, named: bool = False) -> highspy.Highs:  # type: ignore[name-defined]  # noqa: F821
+    def _highs(self, time_limit: float | None, tolerance: float = 1e-9, named: bool = False) -> highspy.Highs:  # type: ignore[name-defined]  # noqa: F821
         import highspy
 
         model = highspy.HighsLp()
@@ -237,9 +244,9 @@ class Program:
             ("presolve", "off"),  # with it HiGHS 1.15.1 calls wrong points optimal, see tests/solvers
             ("mip_rel_gap", 0.0),
             ("mip_abs_gap", 1e-9),
-            ("mip_feasibility_tolerance", 1e-9),
-            ("primal_feasibility_tolerance", 1e-9),
-            ("dual_feasibility_tolerance", 1e-9),
+            ("mip_feasibility_tolerance", tolerance),
+            ("primal_feasibility_tolerance", tolerance),
+            ("dual_feasibility_tolerance", tolerance),
         ):
             _check(highs.setOptionValue(option, setting), option)
         if time_limit is not None:
