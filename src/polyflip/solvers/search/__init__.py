@@ -17,7 +17,7 @@ from polyflip.solvers.search.ties import tie_problem, ties_possible, unit_of
 
 __all__ = ["SearchSolver"]
 
-TIE_BOXES = 400  # boxes beyond the proof of the price that the order among equals may take
+TIE_BOXES = 200  # boxes beyond the proof of the price that the order among equals may take
 
 
 class SearchSolver:
@@ -39,7 +39,7 @@ class SearchSolver:
         cost = problem.cost.of(cells)
         if not finished and bound < cost - problem.cost.room(cost):
             return Solution(Status.FEASIBLE, cells, cost, bound, self.name, seconds)
-        if priced.unit is None and ties_possible(problem, cost):
+        if ties_possible(problem, cost):
             left = None if time_limit is None else max(0.0, time_limit - seconds)
             cells = self._first_among_equals(problem, cells, left)
             cost = problem.cost.of(cells)
@@ -67,9 +67,9 @@ class SearchSolver:
             leaves_of(problem, weights),
             nothing.price,
             nothing.move,
-            beat,
-            threshold is not None,
-            time_limit,
+            beat=beat,
+            first=threshold is not None,
+            time_limit=time_limit,
         )
         result = engine.run(problem.hints)
         seconds = perf_counter() - started
@@ -92,7 +92,13 @@ class SearchSolver:
         equal = tie_problem(problem, problem.cost.of(cells))
         best = problem.cost.rank(cells)
         engine = Engine(
-            equal, leaves_of(equal), equal.cost.price, equal.cost.move, best[1], False, time_limit, TIE_BOXES
+            equal,
+            leaves_of(equal),
+            equal.cost.price,
+            equal.cost.move,
+            beat=best[1],
+            time_limit=time_limit,
+            most_boxes=TIE_BOXES,
         )
         other = engine.run(cells[None]).cells
         if other is not None and problem.meets(other) and problem.cost.better(problem.cost.rank(other), best):
@@ -102,40 +108,37 @@ class SearchSolver:
 
 @dataclass(frozen=True, eq=False)
 class _Priced:
-    """Prices as the engine takes them: of the size of one, the order among equals folded in.
-
-    Where all prices are whole multiples of a ``unit``, whole units are counted, and the order among
-    equals is less than one unit; else prices are divided by ``size``, and ``unit`` is None.
-    """
+    """Prices as the engine takes them, of the size of one; ``whole`` where all are whole numbers."""
 
     price: tuple[Floats, ...]
-    tie: tuple[Floats, ...]
     size: float
-    unit: float | None
+    whole: bool
 
     @classmethod
     def of(cls, problem: Problem) -> _Priced:
-        """The prices of a problem."""
-        unit, ties = unit_of(problem), problem.cost.tie_break
-        if unit is None:
-            cells = zip(problem.cost.price, problem.domain.allowed, strict=True)
-            size = max(float(price[allowed].max()) for price, allowed in cells) or 1.0
-            return cls(tuple(price / size for price in problem.cost.price), ties, size, None)
-        most = sum(float(tie.max()) for tie in ties) or 1.0
-        folded = tuple(
-            np.rint(price / unit) + 0.5 * tie / most
-            for price, tie in zip(problem.cost.price, ties, strict=True)
-        )
-        return cls(folded, ties, unit, unit)
+        """The prices of a problem, counted in units where they are counts."""
+        unit = unit_of(problem)
+        if unit is not None:
+            return cls(tuple(np.rint(price / unit) for price in problem.cost.price), unit, True)
+        cells = zip(problem.cost.price, problem.domain.allowed, strict=True)
+        size = max(float(price[allowed].max()) for price, allowed in cells) or 1.0
+        return cls(tuple(price / size for price in problem.cost.price), size, False)
 
     def search(self, problem: Problem, time_limit: float | None) -> tuple[Ints | None, float, bool]:
         """The cheapest cells, a bound on the price, and whether the search came to its end."""
         from polyflip.solvers.search.engine import Engine
         from polyflip.solvers.search.instance import leaves_of
 
-        engine = Engine(problem, leaves_of(problem), self.price, self.tie, time_limit=time_limit)
+        engine = Engine(
+            problem,
+            leaves_of(problem),
+            self.price,
+            problem.cost.tie_break,
+            step=float(self.whole),
+            time_limit=time_limit,
+        )
         result = engine.run(problem.hints)
         bound = max(0.0, result.bound)
-        if self.unit is not None and np.isfinite(bound):
-            bound = max(0.0, np.ceil(bound - 0.5 - 1e-7))  # whole units, less than half of one for ties
+        if self.whole and np.isfinite(bound):
+            bound = np.ceil(bound - 1e-7)
         return result.cells, float(bound * self.size), result.finished

@@ -75,7 +75,8 @@ class Engine:
     """One search for the cheapest point of an instance.
 
     ``beat`` is a cost that a point must stay under to be of interest; with ``first`` the search ends
-    with the first such point.
+    with the first such point.  Where all costs are whole multiples of ``step``, a box is closed as soon
+    as its bound rules out one step less.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class Engine:
         tie: tuple[Floats, ...],
         beat: float = np.inf,
         first: bool = False,
+        step: float = 0.0,
         time_limit: float | None = None,
         most_boxes: int | None = None,
     ) -> None:
@@ -94,9 +96,11 @@ class Engine:
         self.most_boxes = most_boxes
         self.leaves = leaves
         self.first = first
+        self.step = step
         self.root, self.place = root_of(problem, price, tie)
         self.offset = np.concatenate([[0], np.cumsum(problem.space.sizes)[:-1]])
         self.ceiling = _dearest(self.root, leaves) + 1.0
+        self.beat = beat
         self.target = min(beat, self.ceiling)
         self.cells: Ints | None = None
         self.cost = np.inf
@@ -233,8 +237,9 @@ class Engine:
             return
         if not self.first:
             cost = improve(self.root, self.leaves, point, cost)
-        if cost < min(self.cost, self.target):
-            self.cost = self.target = float(cost)
+        if cost < min(self.cost, self.beat):
+            self.cost = float(cost)
+            self.target = self.cost - self.step * (1.0 - 1e-6)
             self.cells = self.root.cell[point].astype(np.int64)
 
     def _seed(self, hints: Ints | None) -> None:
