@@ -1,8 +1,14 @@
-"""The problem inside a box, as flat arrays: only the nodes, rules and cells that the box leaves undecided.
+"""The problem inside a box, as flat arrays: only the trees, rules and cells that the box leaves undecided.
 
 A rule that holds on all cells of the box (or on none) decides its nodes, which drop out of their
-trees.  Cells that no remaining rule tells apart become one *group*, at the price of its cheapest
-cell.  What is left is a smaller problem of the same shape, so that boxes within boxes shrink fast.
+trees; so do leaves that are struck out, and turns between leaves of equal worth.  Cells that no
+remaining rule tells apart become one *group*, at the price of its cheapest cell; a tree that becomes
+a single leaf is added up and leaves.  What is left is a smaller problem of the same shape, so that
+boxes within boxes shrink fast, and the same box has the same instance however it was reached.
+
+A *slot* is a feature that a tree asks for.  It cuts the feature's groups into *pieces*, which the tree
+cannot tell apart any further.  A *part* of a slot is the set of pieces that is left at a node: the
+whole slot at the root, less with every turn on the way down.
 """
 
 from __future__ import annotations
@@ -16,24 +22,30 @@ from polyflip.core import Problem
 from polyflip.core.ensemble import LEAF
 from polyflip.core.space import Bools, Floats, Ints
 
-__all__ = ["Instance", "Leaves", "leaves_of", "root_of", "shrink"]
+__all__ = ["DEAD", "Instance", "Leaves", "leaves_of", "root_of", "shrink"]
+
+DEAD = -2  # the leaf of a node where no point of interest arrives
 
 
 class Instance(NamedTuple):
-    """Trees over groups of cells.  Nodes stand in preorder, so that a left child follows its parent.
+    """Trees over groups of cells.
 
-    ``node`` and ``rule_id`` say which node and rule of the ensemble each one is, ``cell`` which cell a
-    group is shown as.  Runs count groups from the first of their feature.
+    Nodes stand in preorder, so that a left child follows its parent; ``rule`` is -1 at a leaf, ``leaf``
+    is -1 at an inner node.  ``old`` and ``new`` are the parts of the parent's slot before and after the
+    turn to a node.  The first parts of a tree are its whole slots.  Runs of rules count groups from the
+    first of their feature; pieces and parts count pieces from the first of all.  ``cell`` is the cell
+    that a group is shown as, ``begin`` the first cell that it holds.  ``got`` and ``paid`` is what the
+    trees that are decided add to each row and to the cost.  ``node`` is the root instance's node below
+    which all that is left is what stands here.
     """
 
+    tree: Ints
     roots: Ints
+    node: Ints
     rule: Ints
     right: Ints
     parent: Ints
-    side: Ints
     leaf: Ints
-    node: Ints
-    rule_id: Ints
     feature: Ints
     run_start: Ints
     run_low: Ints
@@ -42,77 +54,97 @@ class Instance(NamedTuple):
     price: Floats
     tie: Floats
     cell: Ints
+    begin: Ints
+    got: Floats
+    paid: float
+    slots: Ints
+    slot_feature: Ints
+    pieces: Ints
+    piece_low: Ints
+    parts: Ints
+    part_slot: Ints
+    part_run: Ints
+    part_low: Ints
+    part_high: Ints
+    old: Ints
+    new: Ints
 
     @property
     def decided(self) -> bool:
-        """Whether no rule is left: every tree is a single leaf."""
-        return len(self.feature) == 0
+        """Whether no tree is left."""
+        return len(self.tree) == 0
 
 
 class Leaves(NamedTuple):
     """What a leaf is worth: one value per row of the requirement, and its own price.
 
     A forbidden leaf has an infinite price.  ``least`` is what each row must reach, ``met`` what a sum
-    of doubles that reaches it cannot fall under.
+    of doubles that reaches it cannot fall under, ``scale`` what the rows were multiplied by.  ``priced``
+    is 1 where leaves have prices of their own.
     """
 
     value: Floats
     price: Floats
     least: Floats
     met: Floats
+    scale: Floats
+    priced: int
 
 
 def leaves_of(problem: Problem, weights: Floats | None = None) -> Leaves:
     """The leaves of a problem; with ``weights`` those of the question for the highest score.
 
-    Rows are scaled so that a step moves their multipliers about as far as the nodes' prices.
+    Rows are scaled so that a step moves their multipliers about as far as the pieces' prices.
     """
     ensemble = problem.ensemble
     rows = problem.inequalities if weights is None else []
     price = np.zeros(ensemble.leaves) if weights is None else -(ensemble.values @ weights)
     price = np.where(ensemble.forbidden, np.inf, price)
     value = np.zeros((ensemble.leaves, len(rows)))
-    least, met = np.zeros(len(rows)), np.zeros(len(rows))
+    least, met, scales = np.zeros(len(rows)), np.zeros(len(rows)), np.ones(len(rows))
     for i, row in enumerate(rows):
         high, low = np.full(ensemble.trees, -np.inf), np.full(ensemble.trees, np.inf)
         np.maximum.at(high, ensemble.tree_of_leaf, row.leaf)
         np.minimum.at(low, ensemble.tree_of_leaf, row.leaf)
         size = float(np.sqrt(np.sum((high - low) ** 2)))
-        scale = 2.0 / size if size > 0 else 1.0
+        scales[i] = scale = 2.0 / size if size > 0 else 1.0
         value[:, i], least[i] = row.leaf * scale, row.at_least * scale
         met[i] = (row.at_least - (0.5 if row.whole else row.slack)) * scale
         least[i] = least[i] if row.whole else met[i]
-    return Leaves(value, price, least, met)
+    priced = int(bool(np.any((price != 0.0) & np.isfinite(price))))
+    return Leaves(value, price, least, met, scales, priced)
 
 
-def root_of(problem: Problem, price: tuple[Floats, ...], tie: tuple[Floats, ...]) -> tuple[Instance, Ints]:
+def root_of(
+    problem: Problem, leaves: Leaves, price: tuple[Floats, ...], tie: tuple[Floats, ...]
+) -> tuple[Instance, Ints]:
     """The instance of a problem's domain at given prices, and into which group each cell went."""
-    return shrink(_whole(problem, price, tie), np.concatenate(problem.domain.allowed))
+    whole = _whole(problem, leaves, price, tie)
+    dead = np.isinf(leaves.price)[np.maximum(whole.leaf, 0)] & (whole.leaf >= 0)
+    root, into, _ = shrink(whole, leaves, np.concatenate(problem.domain.allowed), dead, np.zeros(0))
+    return root._replace(node=np.arange(len(root.rule), dtype=np.int32)), into
 
 
-def _whole(problem: Problem, price: tuple[Floats, ...], tie: tuple[Floats, ...]) -> Instance:
-    """The instance of the whole space: every node, every rule, a group per cell."""
+def _whole(
+    problem: Problem, leaves: Leaves, price: tuple[Floats, ...], tie: tuple[Floats, ...]
+) -> Instance:
+    """The instance of the whole space: every node, every rule, a group per cell, no slots yet."""
     ensemble, rules = problem.ensemble, problem.ensemble.rules
-    inner = np.flatnonzero(ensemble.rule != LEAF)
-    parent = np.full(len(ensemble.rule), -1)
-    side = np.zeros(len(ensemble.rule))
-    parent[ensemble.left[inner]] = inner
-    parent[ensemble.right[inner]] = inner
-    side[ensemble.right[inner]] = 1
     sizes = problem.space.sizes
 
     def flat(values: object) -> Ints:
         return np.ascontiguousarray(values, dtype=np.int32)
 
+    none = flat([])
+    cells = flat(np.concatenate([np.arange(size) for size in sizes]))
     return Instance(
+        tree=flat(np.arange(ensemble.trees)),
         roots=flat(np.append(ensemble.roots, len(ensemble.rule))),
+        node=flat(np.arange(len(ensemble.rule))),
         rule=flat(ensemble.rule),
         right=flat(ensemble.right),
-        parent=flat(parent),
-        side=flat(side),
-        leaf=flat(ensemble.leaf),
-        node=flat(np.arange(len(ensemble.rule))),
-        rule_id=flat(np.arange(rules.count)),
+        parent=none,
+        leaf=flat(np.where(ensemble.leaf == LEAF, LEAF, _alike(leaves)[ensemble.leaf])),
         feature=flat(rules.feature),
         run_start=flat(rules.start),
         run_low=flat(rules.low),
@@ -120,25 +152,48 @@ def _whole(problem: Problem, price: tuple[Floats, ...], tie: tuple[Floats, ...])
         first=flat(np.concatenate([[0], np.cumsum(sizes)])),
         price=np.concatenate(price).astype(np.float64),
         tie=np.concatenate(tie).astype(np.float64),
-        cell=flat(np.concatenate([np.arange(size) for size in sizes])),
+        cell=cells,
+        begin=cells,
+        got=np.zeros(len(leaves.least)),
+        paid=0.0,
+        slots=flat(np.zeros(ensemble.trees + 1)),
+        slot_feature=none,
+        pieces=flat([0]),
+        piece_low=none,
+        parts=none,
+        part_slot=none,
+        part_run=none,
+        part_low=none,
+        part_high=none,
+        old=none,
+        new=none,
     )
 
 
-def shrink(instance: Instance, kept: Bools) -> tuple[Instance, Ints]:
-    """The instance of a box, and into which of its groups each group went (-1: struck out).
+def _alike(leaves: Leaves) -> Ints:
+    """Per leaf the first leaf that is worth the same."""
+    worth = np.column_stack([leaves.value, leaves.price])
+    _, first, kind = np.unique(worth, axis=0, return_index=True, return_inverse=True)
+    alike: Ints = first[kind.ravel()]
+    return alike
 
-    Of every feature at least one group must be ``kept``.
+
+def shrink(
+    instance: Instance, leaves: Leaves, kept: Bools, dead: Bools, theta: Floats
+) -> tuple[Instance, Ints, Floats]:
+    """The instance of a box, into which of its groups each group went (-1: struck out), and its prices.
+
+    Of every feature at least one group must be ``kept``.  ``dead`` says below which nodes all leaves are
+    struck out.  ``theta`` holds a price per piece, and comes back as a price per new piece.
     """
-    *parts, into = _shrink(instance, kept)
-    return Instance(*parts), into
+    trees, groups, into, source, kept_before = _shrink(instance, leaves.value, leaves.price, kept, dead)
+    slots, prices = _slots(trees, groups, instance, into, source, kept_before, theta)
+    return Instance(*trees, *groups, *slots), into, prices
 
 
 @njit(cache=True, nogil=True)
-def _rule_states(inst, kept):
+def _rule_states(inst, before):
     """Per rule: 0 where it holds in no kept group of its feature, 2 where in all, 1 otherwise."""
-    before = np.zeros(len(kept) + 1, np.int32)
-    for g in range(len(kept)):
-        before[g + 1] = before[g] + kept[g]
     state = np.empty(len(inst.feature), np.int8)
     for r in range(len(inst.feature)):
         start = inst.first[inst.feature[r]]
@@ -148,6 +203,23 @@ def _rule_states(inst, kept):
         left = before[inst.first[inst.feature[r] + 1]] - before[start]
         state[r] = 0 if held == 0 else (2 if held == left else 1)
     return state
+
+
+@njit(cache=True, nogil=True)
+def _worths(inst, state, dead):
+    """Per node the leaf that stands for all below it (DEAD where none is left), -1 where they differ."""
+    only = np.empty(len(inst.rule), np.int32)
+    for i in range(len(inst.rule) - 1, -1, -1):
+        r = inst.rule[i]
+        if dead[i] or r < 0:
+            only[i] = DEAD if dead[i] else inst.leaf[i]
+        elif state[r] == 2:
+            only[i] = only[i + 1]
+        elif state[r] == 0:
+            only[i] = only[inst.right[i]]
+        else:
+            only[i] = only[i + 1] if only[i + 1] == only[inst.right[i]] else -1
+    return only
 
 
 @njit(cache=True, nogil=True)
@@ -165,7 +237,7 @@ def _grouped(inst, kept, used):
     place = np.zeros(total + features, np.int32)
     first = np.zeros(features + 1, np.int32)
     price, tie = np.empty(total), np.empty(total)
-    cell = np.empty(total, np.int32)
+    cell, begin = np.empty(total, np.int32), np.empty(total, np.int32)
     into = np.full(total, -1, np.int32)
     count = 0
     for j in range(features):
@@ -178,6 +250,7 @@ def _grouped(inst, kept, used):
                 continue
             if fresh:
                 price[count], tie[count], cell[count] = inst.price[g], inst.tie[g], inst.cell[g]
+                begin[count] = inst.begin[g]
                 count += 1
                 fresh = False
                 into[g] = count - 1
@@ -188,41 +261,55 @@ def _grouped(inst, kept, used):
                     price[last], tie[last], cell[last] = inst.price[g], inst.tie[g], inst.cell[g]
         place[inst.first[j + 1] + j] = count - first[j]
         first[j + 1] = count
-    return place, first, price[:count].copy(), tie[:count].copy(), cell[:count].copy(), into
+    return place, first, price[:count].copy(), tie[:count].copy(), cell[:count].copy(), begin[:count].copy(), into
 
 
 @njit(cache=True, nogil=True)
-def _shrink(inst, kept):
-    state = _rule_states(inst, kept)
+def _shrink(inst, value, price, kept, dead):
+    before = np.zeros(len(kept) + 1, np.int32)
+    for g in range(len(kept)):
+        before[g + 1] = before[g] + kept[g]
+    state = _rule_states(inst, before)
+    only = _worths(inst, state, dead)
     n, trees = len(inst.rule), len(inst.roots) - 1
-    roots = np.empty(trees + 1, np.int32)
+    roots, tree = np.zeros(trees + 1, np.int32), np.empty(trees, np.int32)
+    came = np.empty(trees, np.int32)
     source = np.empty(n, np.int32)
     right, parent = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
-    side = np.zeros(n, np.int32)
     used = np.zeros(len(inst.feature), np.bool_)
+    got, paid = inst.got.copy(), inst.paid
     stack_node, stack_parent = np.empty(n + 1, np.int32), np.empty(n + 1, np.int32)
     stack_side = np.empty(n + 1, np.int32)
-    count = 0
+    count, left = 0, 0
     for t in range(trees):
-        roots[t] = count
+        if only[inst.roots[t]] != -1:
+            leaf = only[inst.roots[t]]
+            if leaf == DEAD:
+                paid = np.inf
+            else:
+                paid += price[leaf]
+                got += value[leaf]
+            continue
+        tree[left], came[left] = inst.tree[t], t
         stack_node[0], stack_parent[0], stack_side[0] = inst.roots[t], -1, 0
         top = 1
         while top:
             top -= 1
             i, above, turn = stack_node[top], stack_parent[top], stack_side[top]
-            while inst.rule[i] >= 0 and state[inst.rule[i]] != 1:
+            while only[i] == -1 and state[inst.rule[i]] != 1:
                 i = i + 1 if state[inst.rule[i]] == 2 else inst.right[i]
-            source[count], parent[count], side[count] = i, above, turn
+            source[count], parent[count] = i, above
             if turn == 1:
                 right[above] = count
-            if inst.rule[i] >= 0:
+            if only[i] == -1:
                 used[inst.rule[i]] = True
                 stack_node[top], stack_parent[top], stack_side[top] = inst.right[i], count, 1
                 stack_node[top + 1], stack_parent[top + 1], stack_side[top + 1] = i + 1, count, 0
                 top += 2
             count += 1
-    roots[trees] = count
-    place, first, price, tie, cell, into = _grouped(inst, kept, used)
+        left += 1
+        roots[left] = count
+    place, first, cost, tie, cell, begin, into = _grouped(inst, kept, used)
     number = np.full(len(used), -1, np.int32)
     rules = 0
     runs = 0
@@ -231,25 +318,198 @@ def _shrink(inst, kept):
             number[r] = rules
             rules += 1
             runs += inst.run_start[r + 1] - inst.run_start[r]
-    rule_id, feature = np.empty(rules, np.int32), np.empty(rules, np.int32)
+    feature = np.empty(rules, np.int32)
     run_start = np.zeros(rules + 1, np.int32)
     run_low, run_high = np.empty(runs, np.int32), np.empty(runs, np.int32)
     runs = 0
     for r in range(len(used)):
         if used[r]:
             k, j = number[r], inst.feature[r]
-            rule_id[k], feature[k] = inst.rule_id[r], j
+            feature[k] = j
             for run in range(inst.run_start[r], inst.run_start[r + 1]):
-                run_low[runs] = place[inst.first[j] + j + inst.run_low[run]]
-                run_high[runs] = place[inst.first[j] + j + inst.run_high[run]]
-                runs += 1
+                low = place[inst.first[j] + j + inst.run_low[run]]
+                high = place[inst.first[j] + j + inst.run_high[run]]
+                if low < high:
+                    run_low[runs], run_high[runs] = low, high
+                    runs += 1
             run_start[k + 1] = runs
     rule, leaf, node = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int32)
     for i in range(count):
-        r = inst.rule[source[i]]
-        rule[i] = number[r] if r >= 0 else -1
-        leaf[i], node[i] = inst.leaf[source[i]], inst.node[source[i]]
+        leaf[i], node[i] = only[source[i]], inst.node[source[i]]
+        rule[i] = number[inst.rule[source[i]]] if leaf[i] == -1 else -1
     return (
-        roots, rule, right[:count].copy(), parent[:count].copy(), side[:count].copy(), leaf, node,
-        rule_id, feature, run_start, run_low, run_high, first, price, tie, cell, into,
+        (
+            tree[:left].copy(), roots[: left + 1].copy(), node, rule, right[:count].copy(), parent[:count].copy(), leaf,
+            feature, run_start, run_low[:runs].copy(), run_high[:runs].copy(),
+        ),
+        (first, cost, tie, cell, begin, got, paid),
+        into, came[:left].copy(), before,
     )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _sorted_in(values, count, value):
+    """Put a value into the sorted distinct values before ``count``; returns how many there are."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    if low < count and values[low] == value:
+        return count
+    for k in range(count, low, -1):
+        values[k] = values[k - 1]
+    values[low] = value
+    return count + 1
+
+
+@njit(cache=True, nogil=True)
+def _piece_at(piece_low, low, high, group):
+    """The piece of a slot (pieces ``low`` to ``high``) in which a group lies; ``high`` behind the last."""
+    while low < high:
+        middle = (low + high) // 2
+        if piece_low[middle] < group:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _slots(trees, groups, inst, into, came, before, theta):
+    """Slots, pieces and parts of every tree, and the prices of the pieces as they were."""
+    tree, roots, _, rule, right, parent, _, feature, run_start, run_low, run_high = trees
+    first = groups[0]
+    n, count = len(rule), len(tree)
+    features = len(first) - 1
+    slots, parts = np.zeros(count + 1, np.int32), np.zeros(count + 1, np.int32)
+    slot_feature = np.empty(n, np.int32)
+    pieces, piece_low = np.zeros(n + 1, np.int32), np.empty(2 * len(run_low) + 3 * n + 1, np.int32)
+    part_slot, part_run = np.empty(2 * n + 1, np.int32), np.zeros(2 * n + 2, np.int32)
+    part_low, part_high = np.empty(3 * n + 16, np.int32), np.empty(3 * n + 16, np.int32)
+    old, new = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
+    slot_of, stamp = np.zeros(features, np.int32), np.full(features, -1, np.int32)
+    asks, start = np.zeros(n + 1, np.int32), np.zeros(n + 2, np.int32)
+    at = np.zeros(n + 1, np.int32)  # the part in force of each slot of the tree
+    path_node, path_slot, path_part = np.empty(n + 1, np.int32), np.empty(n + 1, np.int32), np.empty(n + 1, np.int32)
+    n_slots, n_pieces, n_parts, n_runs = 0, 0, 0, 0
+    for t in range(count):
+        base = n_slots
+        for i in range(roots[t], roots[t + 1]):
+            r = rule[i]
+            if r < 0:
+                continue
+            j = feature[r]
+            if stamp[j] != t:
+                stamp[j], slot_of[j] = t, n_slots
+                slot_feature[n_slots] = j
+                asks[n_slots - base] = 0
+                n_slots += 1
+            asks[slot_of[j] - base] += 2 * (run_start[r + 1] - run_start[r])
+        own = n_slots - base
+        start[0] = 0
+        for s in range(own):
+            start[s + 1] = start[s] + asks[s]
+            asks[s] = 0
+        cuts = np.empty(start[own], np.int32)
+        for i in range(roots[t], roots[t + 1]):
+            r = rule[i]
+            if r < 0:
+                continue
+            s, size = slot_of[feature[r]] - base, first[feature[r] + 1] - first[feature[r]]
+            for run in range(run_start[r], run_start[r + 1]):
+                if run_low[run] > 0:
+                    asks[s] = _sorted_in(cuts[start[s] : start[s + 1]], asks[s], run_low[run])
+                if run_high[run] < size:
+                    asks[s] = _sorted_in(cuts[start[s] : start[s + 1]], asks[s], run_high[run])
+        if n_pieces + start[own] + own >= len(piece_low):
+            piece_low = np.concatenate((piece_low, np.empty(n_pieces + start[own] + own, np.int32)))
+        for s in range(own):
+            low = first[slot_feature[base + s]]
+            pieces[base + s] = n_pieces
+            piece_low[n_pieces] = low
+            for k in range(asks[s]):
+                piece_low[n_pieces + 1 + k] = low + cuts[start[s] + k]
+            n_pieces += asks[s] + 1
+        pieces[n_slots] = n_pieces
+        for s in range(own):  # the whole slots
+            if n_runs + 1 >= len(part_low):
+                part_low = np.concatenate((part_low, np.empty(len(part_low), np.int32)))
+                part_high = np.concatenate((part_high, np.empty(len(part_high), np.int32)))
+            part_slot[n_parts] = base + s
+            part_low[n_runs], part_high[n_runs] = pieces[base + s], pieces[base + s + 1]
+            n_runs += 1
+            at[s] = n_parts
+            n_parts += 1
+            part_run[n_parts] = n_runs
+        top = 0
+        for i in range(roots[t] + 1, roots[t + 1]):
+            above = parent[i]
+            while top and path_node[top - 1] != above:
+                top -= 1
+                at[path_slot[top]] = path_part[top]
+            r = rule[above]
+            s = slot_of[feature[r]] - base
+            q = at[s]
+            need = n_runs + (part_run[q + 1] - part_run[q]) + (run_start[r + 1] - run_start[r]) + 2
+            if need >= len(part_low):
+                part_low = np.concatenate((part_low, np.empty(need, np.int32)))
+                part_high = np.concatenate((part_high, np.empty(need, np.int32)))
+            shift = first[feature[r]]
+            for k in range(part_run[q], part_run[q + 1]):
+                low, high = part_low[k], part_high[k]
+                for run in range(run_start[r], run_start[r + 1]):
+                    a = _piece_at(piece_low, pieces[base + s], pieces[base + s + 1], shift + run_low[run])
+                    b = _piece_at(piece_low, pieces[base + s], pieces[base + s + 1], shift + run_high[run])
+                    if right[above] != i:  # to the left: what the rule holds
+                        if max(a, low) < min(b, high):
+                            part_low[n_runs], part_high[n_runs] = max(a, low), min(b, high)
+                            n_runs += 1
+                    else:  # to the right: what lies before and behind
+                        if low < min(a, high):
+                            part_low[n_runs], part_high[n_runs] = low, min(a, high)
+                            n_runs += 1
+                        low = max(low, b)
+                if right[above] == i and low < high:
+                    part_low[n_runs], part_high[n_runs] = low, high
+                    n_runs += 1
+            part_slot[n_parts] = base + s
+            old[i], new[i] = q, n_parts
+            path_node[top], path_slot[top], path_part[top] = i, s, q
+            top += 1
+            at[s] = n_parts
+            n_parts += 1
+            part_run[n_parts] = n_runs
+        slots[t + 1], parts[t + 1] = n_slots, n_parts
+    prices = np.zeros(n_pieces)
+    if len(theta):
+        back = np.zeros(len(groups[1]) + 1, np.int32)  # the first of the old groups in each new one
+        back[len(groups[1])] = len(into)
+        for g in range(len(into) - 1, -1, -1):
+            if into[g] >= 0:
+                back[into[g]] = g
+        for t in range(count):
+            for s in range(slots[t], slots[t + 1]):
+                j = slot_feature[s]
+                was = inst.slots[came[t]]
+                while inst.slot_feature[was] != j:
+                    was += 1
+                low, high = inst.pieces[was], inst.pieces[was + 1]
+                for p in range(pieces[s], pieces[s + 1]):
+                    begin = back[piece_low[p]]
+                    end = back[piece_low[p + 1]] if p + 1 < pieces[s + 1] else inst.first[j + 1]
+                    k = _piece_at(inst.piece_low, low, high, begin + 1) - 1
+                    least = np.inf
+                    while k < high and inst.piece_low[k] < end:
+                        stop = inst.piece_low[k + 1] if k + 1 < high else inst.first[j + 1]
+                        if before[min(stop, end)] > before[max(inst.piece_low[k], begin)]:
+                            least = min(least, theta[k])
+                        k += 1
+                    prices[p] = least
+    return (
+        slots, slot_feature[:n_slots].copy(), pieces[: n_slots + 1].copy(), piece_low[:n_pieces].copy(),
+        parts, part_slot[:n_parts].copy(), part_run[: n_parts + 1].copy(),
+        part_low[:n_runs].copy(), part_high[:n_runs].copy(), old, new,
+    ), prices  # fmt: skip
