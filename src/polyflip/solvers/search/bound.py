@@ -26,6 +26,7 @@ MOMENTUM = 0.7
 PATIENCE = 12
 SLOWER = 0.6
 FORGET = 0.06
+CHECK = 10
 NOWHERE = 1e30  # the price of an empty part
 FAR = 1e29  # more than any real price
 
@@ -56,18 +57,44 @@ def _features(inst, theta, value, choice, slope):
 
 
 @njit(cache=True, nogil=True)
-def _parts(inst, theta, worth, which):
-    """The least price in each part, and the piece that has it."""
-    for q in range(len(inst.part_slot)):
+def _parts(inst, theta, ends, worth):
+    """The least price in each part; most parts begin or end with their slot, and share what they need."""
+    count = len(theta)
+    for s in range(len(inst.slot_feature)):
+        low, high = inst.pieces[s], inst.pieces[s + 1]
         least = NOWHERE
-        best = -1
+        for p in range(low, high):
+            least = min(least, theta[p])
+            ends[p] = least
+        least = NOWHERE
+        for p in range(high - 1, low - 1, -1):
+            least = min(least, theta[p])
+            ends[count + p] = least
+    for q in range(len(inst.part_end)):
+        at = inst.part_end[q]
+        if at >= 0:
+            worth[q] = ends[at]
+            continue
+        least = NOWHERE
         for k in range(inst.part_run[q], inst.part_run[q + 1]):
             for p in range(inst.part_low[k], inst.part_high[k]):
-                if theta[p] < least:
-                    least = theta[p]
-                    best = p
+                least = min(least, theta[p])
         worth[q] = least
-        which[q] = best
+
+
+@njit(cache=True, nogil=True)
+def _pick(part_run, part_low, part_high, theta, q, least, own):
+    """The piece of a part that has its least price: ``own`` where it is one of them."""
+    first = -1
+    for k in range(part_run[q], part_run[q + 1]):
+        low, high = part_low[k], part_high[k]
+        if low <= own < high and theta[own] == least:
+            return own
+        for p in range(low, high if first < 0 else low):
+            if theta[p] == least:
+                first = p
+                break
+    return first
 
 
 @njit(cache=True, nogil=True)
@@ -119,10 +146,10 @@ def bound_at(inst, leaves, theta, lam, value, way):
     features = len(inst.first) - 1
     choice = np.zeros(features, np.int32)
     slope = np.empty(len(inst.price) + 1)
-    worth, which = np.empty(len(inst.part_slot)), np.empty(len(inst.part_slot), np.int32)
+    ends, worth = np.empty(2 * len(inst.piece_low)), np.empty(len(inst.part_slot))
     chosen = np.zeros(len(inst.tree), np.int32)
     total = _features(inst, theta, value, choice, slope)
-    _parts(inst, theta, worth, which)
+    _parts(inst, theta, ends, worth)
     total += _trees(inst, leaves, lam, worth, way, chosen)
     total += _constant(inst, leaves, lam)
     for j in range(features):
@@ -185,26 +212,32 @@ def _real_cost(inst, leaves, choice, score):
 
 
 @njit(cache=True, nogil=True)
-def ascend(inst, leaves, theta, lam, target, enough, steps, pace, best_theta, best_lam, mean, point):
+def ascend(inst, leaves, theta, lam, target, enough, steps, pace, hope, best_theta, best_lam, mean, point):
     """Climb from ``theta, lam`` for at most ``steps`` steps, each as long as if ``target`` were the top.
 
-    Stops where the bound reaches ``enough``.  Leaves the best multipliers in ``best_*``, the share of
+    Stops where the bound reaches ``enough``, or where ``CHECK`` steps close less than the share ``hope`` of
+    what is still missing.  Leaves the best multipliers in ``best_*``, the share of
     steps in which each group was chosen in ``mean``, and in ``point`` the groups of the cheapest real
     point that was met.  Returns the best bound and the price of that point.
     """
     features, rows = len(inst.first) - 1, len(lam)
     value, choice = np.empty(len(inst.price)), np.zeros(features, np.int32)
     slope = np.empty(len(inst.price) + 1)
-    worth, which = np.empty(len(inst.part_slot)), np.empty(len(inst.part_slot), np.int32)
+    ends, worth = np.empty(2 * len(inst.piece_low)), np.empty(len(inst.part_slot))
     way, chosen = np.empty(len(inst.rule)), np.zeros(len(inst.tree), np.int32)
     dtheta, dlam = np.zeros(len(theta)), np.zeros(rows)
     final = np.empty(len(inst.slot_feature), np.int32)
     score = np.empty(rows)
     best, found = -np.inf, np.inf
     stale = 0
-    for _ in range(steps):
+    before = -np.inf
+    for step in range(steps):
+        if step % CHECK == 0:
+            if best - before < hope * (enough - best):
+                break
+            before = best
         total = _features(inst, theta, value, choice, slope)
-        _parts(inst, theta, worth, which)
+        _parts(inst, theta, ends, worth)
         total += _trees(inst, leaves, lam, worth, way, chosen)
         total += _constant(inst, leaves, lam)
         if total > best:
@@ -227,7 +260,7 @@ def ascend(inst, leaves, theta, lam, target, enough, steps, pace, best_theta, be
             mean[g] *= 1.0 - FORGET
         for j in range(features):
             mean[choice[j]] += FORGET
-        for p in range(len(theta)):
+        for p in range(len(dtheta)):
             dtheta[p] *= MOMENTUM
         square = 0.0
         for t in range(len(chosen)):
@@ -247,16 +280,9 @@ def ascend(inst, leaves, theta, lam, target, enough, steps, pace, best_theta, be
                 own = inst.pieces[s]
                 while own + 1 < inst.pieces[s + 1] and inst.piece_low[own + 1] <= group:
                     own += 1
-                other = which[q]
+                other = _pick(inst.part_run, inst.part_low, inst.part_high, theta, q, worth[q], own)
                 if other == own:
                     continue
-                if theta[own] == worth[q]:  # as cheap as the tree's choice: they agree where they can
-                    agrees = False
-                    for k in range(inst.part_run[q], inst.part_run[q + 1]):
-                        if inst.part_low[k] <= own < inst.part_high[k]:
-                            agrees = True
-                    if agrees:
-                        continue
                 dtheta[other] += 1.0
                 dtheta[own] -= 1.0
                 square += 2.0
@@ -295,8 +321,8 @@ def alone(inst, leaves, way):
         for p in range(inst.pieces[s], inst.pieces[s + 1]):
             end = inst.piece_low[p + 1] if p + 1 < inst.pieces[s + 1] else inst.first[j + 1]
             theta[p] = inst.price[inst.piece_low[p] : end].min() - least[j]
-    worth, which = np.empty(len(inst.part_slot)), np.empty(len(inst.part_slot), np.int32)
-    _parts(inst, theta, worth, which)
+    ends, worth = np.empty(2 * len(inst.piece_low)), np.empty(len(inst.part_slot))
+    _parts(inst, theta, ends, worth)
     for t in range(len(inst.tree)):
         root = inst.roots[t]
         way[root] = 0.0

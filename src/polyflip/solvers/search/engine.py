@@ -20,7 +20,9 @@ __all__ = ["Engine", "Result"]
 
 ROOT_STEPS = 120
 ROOT_ROUNDS = 6
-STEPS = 40
+STEPS = 80
+HOPE = 0.0
+ROOT_HOPE = 0.01
 TRIAL_STEPS = 8
 TRIALS = 8
 LOOK = 2
@@ -159,9 +161,9 @@ class Engine:
             if work.inst.decided:
                 break
             if self.boxes == 1:
-                self._climb(work, ROOT_STEPS, 1.0 if climb == 0 else 0.6)
+                self._climb(work, ROOT_STEPS, 1.0 if climb == 0 else 0.6, ROOT_HOPE)
             else:
-                self._climb(work, STEPS, 0.5)
+                self._climb(work, STEPS, 0.5, HOPE)
             if self._closed(work.bound):
                 return None
             if not self.first:
@@ -175,12 +177,12 @@ class Engine:
             return None
         return self._split(work)
 
-    def _climb(self, work: _Work, steps: int, pace: float) -> None:
+    def _climb(self, work: _Work, steps: int, pace: float, hope: float) -> None:
         best_theta, best_lam = np.empty_like(work.theta), np.empty_like(work.lam)
         point = np.zeros(len(work.inst.first) - 1, np.int32)
         goal = self.target + 1e-6 * max(1.0, abs(self.target))
         bound, found = ascend(
-            work.inst, self.leaves, work.theta, work.lam, goal, self.target, steps, pace,
+            work.inst, self.leaves, work.theta, work.lam, goal, self.target, steps, pace, hope,
             best_theta, best_lam, work.mean, point,
         )  # fmt: skip
         work.theta, work.lam = best_theta, best_lam
@@ -263,7 +265,7 @@ class Engine:
             self._finish(half)
             half.bound = np.inf
         elif not self._closed(half.bound):
-            self._climb(half, TRIAL_STEPS, 0.5)
+            self._climb(half, TRIAL_STEPS, 0.5, 0.0)
         return half
 
     def _finish(self, work: _Work) -> None:

@@ -16,7 +16,7 @@ MOST_SCANS = 3000
 LEAST_GAIN = 1e-12
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _leaf_at(inst, t, point, free, group):
     """The leaf that a tree reaches at a point whose feature ``free`` is moved to a group."""
     i = inst.roots[t]

@@ -8,7 +8,8 @@ boxes within boxes shrink fast, and the same box has the same instance however i
 
 A *slot* is a feature that a tree asks for.  It cuts the feature's groups into *pieces*, which the tree
 cannot tell apart any further.  A *part* of a slot is the set of pieces that is left at a node: the
-whole slot at the root, less with every turn on the way down.
+whole slot at the root, less with every turn on the way down.  ``part_end`` is the last piece of a part
+that begins with its slot, the first (counted behind all pieces) of one that ends with it, else -1.
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ class Instance(NamedTuple):
     part_run: Ints
     part_low: Ints
     part_high: Ints
+    part_end: Ints
     old: Ints
     new: Ints
 
@@ -165,6 +167,7 @@ def _whole(
         part_run=none,
         part_low=none,
         part_high=none,
+        part_end=none,
         old=none,
         new=none,
     )
@@ -483,6 +486,14 @@ def _slots(trees, groups, inst, into, came, before, theta):
             n_parts += 1
             part_run[n_parts] = n_runs
         slots[t + 1], parts[t + 1] = n_slots, n_parts
+    part_end = np.full(n_parts, -1, np.int32)
+    for q in range(n_parts):
+        k, s = part_run[q], part_slot[q]
+        if part_run[q + 1] == k + 1:
+            if part_low[k] == pieces[s]:
+                part_end[q] = part_high[k] - 1
+            elif part_high[k] == pieces[s + 1]:
+                part_end[q] = n_pieces + part_low[k]
     prices = np.zeros(n_pieces)
     if len(theta):
         back = np.zeros(len(groups[1]) + 1, np.int32)  # the first of the old groups in each new one
@@ -511,5 +522,5 @@ def _slots(trees, groups, inst, into, came, before, theta):
     return (
         slots, slot_feature[:n_slots].copy(), pieces[: n_slots + 1].copy(), piece_low[:n_pieces].copy(),
         parts, part_slot[:n_parts].copy(), part_run[: n_parts + 1].copy(),
-        part_low[:n_runs].copy(), part_high[:n_runs].copy(), old, new,
+        part_low[:n_runs].copy(), part_high[:n_runs].copy(), part_end, old, new,
     ), prices  # fmt: skip
