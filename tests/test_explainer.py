@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import polyflip
 from polyflip import Explainer, PolyflipError
+from polyflip.solvers.oracle import OracleSolver
 
 RNG = np.random.default_rng(0)
 AGES = RNG.integers(18, 70, 200)
@@ -446,12 +447,27 @@ ROW = FRAME.iloc[3].to_dict()
         (ROW, {"where": "shoe > 1"}, "no feature"),
         (ROW, {"solver": "magic"}, "choose"),
         (ROW, {"solver": "ilp", "encoding": "loose"}, "choose"),
+        (ROW, {"encoding": "loose"}, "choose"),
+        (ROW, {"solver": "search", "encoding": "loose"}, "choose"),
+        (ROW, {"solver": OracleSolver(), "encoding": ["tight"]}, "choose"),
+        (ROW, {"solver": "search", "encoding": "tight"}, "'search' has no encodings"),
+        (ROW, {"solver": "oracle", "encoding": "paper"}, "'oracle' has no encodings"),
+        (ROW, {"solver": OracleSolver(), "encoding": "paper"}, "OracleSolver has no encodings"),
+        (ROW, {"solver": "magic", "encoding": "paper"}, "choose 'auto'"),
         (ROW, {"time_limit": 0}, "seconds"),
     ],
 )
 def test_wrong_input_is_an_error_that_says_what_is_right(explainer, x, question, message):
-    with pytest.raises(PolyflipError, match=message):
-        explainer.counterfactual(x, **question)
+    for ask in (explainer.counterfactual, explainer.robustness):
+        with pytest.raises(PolyflipError, match=message):
+            ask(x, **question)
+
+
+def test_an_encoding_decides_for_the_integer_program(explainer):
+    for encoding in ("tight", "paper"):
+        assert explainer.counterfactual(ROW, encoding=encoding).solver == f"ilp ({encoding})"
+        assert explainer.robustness(ROW, encoding=encoding).counterfactual.solver == f"ilp ({encoding})"
+    assert explainer.counterfactual(ROW, solver="ilp").solver == "ilp (tight)"
 
 
 def test_wrong_prime_implicant_questions(explainer):

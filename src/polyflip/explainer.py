@@ -110,14 +110,16 @@ class Explainer:
         distance: Distance | None = None,
         weights: Mapping[str, float] | None = None,
         solver: str | Solver = "auto",
-        encoding: str = "tight",
+        encoding: str | None = None,
         time_limit: float | None = None,
     ) -> Counterfactual:
         """The least change that flips the decision for ``x``, proved.
 
         ``where`` holds the user's conditions (the paper's diverse counterfactual), in words or as a
         mapping.  ``target`` is a class; without it any other class will do.  ``distance`` is
-        ``"l1-std"`` where there is data and ``"hamming"`` where there is none.
+        ``"l1-std"`` where there is data and ``"hamming"`` where there is none.  ``encoding`` asks for
+        an integer program, ``"tight"`` or ``"paper"``: with ``solver="ilp"`` (``"tight"`` where none is
+        named), or with ``"auto"``, for which it then decides.
 
         >>> from sklearn.tree import DecisionTreeClassifier
         >>> model = DecisionTreeClassifier(random_state=0).fit([[20, 0], [30, 1], [40, 0]], [0, 0, 1])
@@ -176,7 +178,7 @@ class Explainer:
         where: Where = None,
         target: object = None,
         solver: str | Solver = "auto",
-        encoding: str = "tight",
+        encoding: str | None = None,
         time_limit: float | None = None,
     ) -> Robustness:
         """The least weighted change that flips the decision for ``x`` (by default: the fewest rules)."""
