@@ -45,8 +45,9 @@ class Explainer:
     columns): it tells what the features are and how far values usually lie apart.  Without it
     everything works with the distances that need none.  ``features`` overrides what is inferred.
     ``vote`` is ``"model"`` (what the model's own predict does) or ``"majority"`` (the paper's: every
-    tree one vote; a counterfactual needs more than half of them, and a tie decides for the lowest
-    class but is no win).
+    tree one vote).  Under the majority vote the class of most votes is what is decided for a row, of
+    a tie the lowest class; a counterfactual needs more than half of all trees for one class, so that
+    neither a tie nor, with three classes or more, most votes without a majority are enough.
 
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> data = {"age": [20, 30, 40, 50], "sex": [0, 1, 0, 1]}

@@ -47,9 +47,7 @@ def read(model: Any, vote: Vote) -> Reading:
     def wins(matrix: Floats, target: int) -> Bools:
         if vote == "model" or single:
             return np.asarray(predict(matrix) == target)
-        counts = votes(matrix)
-        others = np.delete(counts, target, axis=1)
-        return np.asarray(counts[:, target] > (others.max(axis=1) if others.shape[1] else -1))
+        return np.asarray(2 * votes(matrix)[:, target] > len(members))
 
     return Reading(
         model=model,
