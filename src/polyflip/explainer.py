@@ -47,7 +47,8 @@ class Explainer:
     ``vote`` is ``"model"`` (what the model's own predict does) or ``"majority"`` (the paper's: every
     tree one vote).  Under the majority vote the class of most votes is what is decided for a row, of
     a tie the lowest class; a counterfactual needs more than half of all trees for one class, so that
-    neither a tie nor, with three classes or more, most votes without a majority are enough.
+    neither a tie nor, with three classes or more, most votes without a majority are enough.  The
+    model's own predict may then say something else; the answer's notes say where it does.
 
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> data = {"age": [20, 30, 40, 50], "sex": [0, 1, 0, 1]}

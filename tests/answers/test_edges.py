@@ -52,6 +52,54 @@ def test_a_row_outside_its_declared_values_has_no_prime_implicant():
             ask()
 
 
+def where_votes_differ(explainer):
+    """Rows of the people for which the majority of the trees and predict say different things."""
+    by_vote = np.array([explainer.decision(row) for row in PEOPLE.to_numpy()])
+    return np.flatnonzero(by_vote != FOREST.predict(PEOPLE))
+
+
+def test_a_majority_vote_is_said_and_so_is_where_predict_differs():
+    explainer = Explainer(FOREST, PEOPLE, vote="majority")
+    differ = where_votes_differ(explainer)
+    seen = set()
+    for number in [*differ[:3], *range(12)]:
+        row = PEOPLE.iloc[[number]]
+        answer = explainer.counterfactual(row)
+        assert "(majority vote)" in str(answer).split("\n")[0]
+        assert "(majority vote)" in answer._repr_html_()
+        for place, frame, vote in (
+            ("row", row, answer.decision),
+            ("point", answer.to_frame(), answer.target),
+        ):
+            own = FOREST.predict(frame)[0]
+            said = [note for note in answer.notes if f"this {place}" in note]
+            assert len(said) == (own != vote)
+            assert all(f"'{own}'" in note and f"'{vote}'" in note and note in str(answer) for note in said)
+            seen.add((place, own != vote))
+        held = explainer.suffices(row, ["age"])
+        implicant = explainer.prime_implicant(row)
+        for other in (held, implicant, explainer.robustness(row)):
+            assert "(majority vote)" in str(other)
+        for other in (held, implicant, explainer.prime_implicant(row, method="flip")):
+            assert any("this row" in note for note in other.notes) == (number in differ)
+            assert all(note in str(other) for note in other.notes)
+        if held.counterexample is not None:
+            shown = pd.DataFrame([held.counterexample])
+            same = FOREST.predict(shown)[0] == explainer.decision(held.counterexample)
+            assert any("counterexample" in note for note in held.notes) != same
+    assert seen >= {("row", True), ("row", False), ("point", True), ("point", False)}
+
+
+def test_the_models_own_vote_needs_no_saying():
+    explainer = Explainer(FOREST, PEOPLE)
+    for answer in (explainer.counterfactual(PERSON), explainer.suffices(PERSON, ["age"])):
+        assert "vote" not in str(answer)
+        assert answer.notes == ()
+    assert (
+        Explainer(FOREST, PEOPLE, vote="majority").suffices(PERSON, ["age"]).to_dict()["vote"] == "majority"
+    )
+
+
 @pytest.mark.parametrize("weight", [1e-3, 1e-7, 1e-9, 1e-12, 1e6, 1e12])
 @pytest.mark.parametrize("encoding", ["tight", "paper"])
 def test_prices_of_any_size(weight, encoding):

@@ -156,7 +156,12 @@ def counterfactual(
         solver=solution.solver,
         seconds=solution.seconds,
         reason=reason,
-        notes=(*flip.notes, *question.cost.notes),
+        notes=(
+            *flip.notes,
+            *question.cost.notes,
+            *case.dissent(case.row.values, "row"),
+            *case.dissent(flip.columns, "point"),
+        ),
         _like=case.row,
     )
 

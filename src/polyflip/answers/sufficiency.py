@@ -37,6 +37,8 @@ class Sufficiency:
     decision: object
     counterexample: dict[str, object] | None = None
     conditions: tuple[str, ...] = ()
+    vote: str = "model"
+    notes: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         """Whether the features are proved to be enough."""
@@ -44,9 +46,7 @@ class Sufficiency:
 
     def __str__(self) -> str:
         """The verdict in words."""
-        held = " and ".join(self.features) or "nothing"
-        verdict = {True: "is enough", False: "is not enough", None: "may or may not be enough (out of time)"}
-        return f"holding {held} {verdict[self.sufficient]} for {self.decision}{words.given(self.conditions)}"
+        return words.sufficiency(self)
 
     def to_dict(self) -> dict[str, object]:
         """Plain values, fit for JSON."""
@@ -56,6 +56,8 @@ class Sufficiency:
             "features": list(self.features),
             "decision": plain(self.decision),
             "conditions": list(self.conditions),
+            "vote": self.vote,
+            "notes": list(self.notes),
             "counterexample": None if seen is None else {name: plain(value) for name, value in seen.items()},
         }
 
@@ -77,7 +79,15 @@ def suffices(
     search = SufficiencySearch(case, where, None, solver, time_limit)
     verdict = search.suffices(held | search.must)
     names = tuple(case.subject.features[j].name for j in sorted(held | search.must))
-    return Sufficiency(verdict.sufficient, names, case.decision, verdict.columns, search.given)
+    return Sufficiency(
+        verdict.sufficient,
+        names,
+        case.decision,
+        verdict.columns,
+        search.given,
+        case.subject.reading.vote,
+        (*case.dissent(case.row.values, "row"), *case.dissent(verdict.columns, "counterexample")),
+    )
 
 
 class SufficiencySearch:

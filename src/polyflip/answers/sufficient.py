@@ -277,7 +277,11 @@ class _PrimeImplicants(SufficiencySearch):
             vote=case.subject.reading.vote,
             solver=self.solver.name,
             seconds=perf_counter() - self.started,
-            notes=tuple(notes),
+            notes=(
+                *notes,
+                *case.dissent(case.row.values, "row"),
+                *case.dissent(counterexample, "counterexample"),
+            ),
             counterexample=counterexample,
         )
 

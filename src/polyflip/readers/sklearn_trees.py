@@ -61,6 +61,7 @@ def read(model: Any, vote: Vote) -> Reading:
         wins=wins,
         outright=vote == "majority" and not single,
         allows_missing=_allows_missing(model),
+        predict=None if vote == "model" or single else predict,
     )
 
 
