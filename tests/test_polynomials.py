@@ -135,6 +135,14 @@ def test_wrong_questions(call, message):
         call(tree)
 
 
+def test_a_function_that_fails_is_said_with_its_point_and_cause():
+    with pytest.raises(PolyflipError, match=r"'a': 1, 'b': 0.*ZeroDivisionError") as caught:
+        decision_polynomial(lambda x: x["a"] / (x["a"] - 1 + x["b"]) > 0, of=True, features=["a", "b"])
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    with pytest.raises(PolyflipError, match="'a': 1"):
+        decision_polynomial(lambda x: np.array([x["a"], 1]), of=1, features=["a"])
+
+
 def test_naive_bayes_has_no_trees():
     model = BernoulliNB().fit([[0], [1]], [0, 1])
     with pytest.raises(PolyflipError, match=r"has no trees|for forests"):

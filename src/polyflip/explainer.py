@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -262,9 +263,11 @@ class Explainer:
 
 
 def _limit(time_limit: float | None) -> float | None:
-    if time_limit is not None and not (isinstance(time_limit, (int, float)) and time_limit > 0):
+    if time_limit is None:
+        return None
+    if isinstance(time_limit, bool) or not isinstance(time_limit, Real) or not time_limit > 0:
         raise InputError(f"time_limit={time_limit!r}: give seconds, or None for no limit")
-    return time_limit
+    return float(time_limit)
 
 
 def _columns(reading: Reading, data: Any) -> tuple[Table | None, tuple[str, ...]]:

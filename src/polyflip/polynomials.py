@@ -232,10 +232,22 @@ def _of_function(
     terms = [
         _product(variables, values)
         for values in product((1, 0), repeat=len(names))
-        if function(dict(zip(names, values, strict=True))) == of
+        if _decides(function, dict(zip(names, values, strict=True)), of)
     ]
     polynomial = DecisionPolynomial(of, tuple(terms))
     return polynomial.reduced() if reduce else polynomial
+
+
+def _decides(
+    function: Callable[[Mapping[str, object]], object], point: dict[str, object], of: object
+) -> bool:
+    """Whether a user's function returns a class; whatever goes wrong in it is said with its point."""
+    try:
+        return bool(function(point) == of)
+    except Exception as error:
+        raise InputError(
+            f"decision_polynomial: the function fails at {point}: {type(error).__name__}: {error}"
+        ) from error
 
 
 def _product(variables: Sequence[Variable], values: Sequence[object]) -> Term:

@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB
 from sklearn.tree import DecisionTreeClassifier
 
-from polyflip import Explainer, Feature, PolyflipError, decision_polynomial
+from polyflip import Explainer, Feature, FeatureError, PolyflipError, decision_polynomial
 
 GRID = np.array([[i, j] for i in range(10) for j in range(10)], float) + 0.3
 CORNER = DecisionTreeClassifier(random_state=0).fit(GRID, ((GRID[:, 0] > 4) & (GRID[:, 1] > 4)).astype(int))
@@ -98,6 +98,20 @@ def test_the_models_own_vote_needs_no_saying():
     assert (
         Explainer(FOREST, PEOPLE, vote="majority").suffices(PERSON, ["age"]).to_dict()["vote"] == "majority"
     )
+
+
+def test_a_time_limit_may_be_of_any_number_type():
+    for seconds in (60, 60.0, np.int64(60), np.float32(60)):
+        assert Explainer(FOREST, PEOPLE).counterfactual(PERSON, time_limit=seconds).status == "optimal"
+
+
+def test_naive_bayes_is_not_given_data_outside_its_categories():
+    rows = np.array([[0, 1], [1, 2], [2, 0], [1, 1]])
+    model = CategoricalNB().fit(rows, [0, 1, 1, 0])
+    with pytest.raises(FeatureError, match=r"'ward'.*0, 1, 2.*5"):
+        Explainer(model, {"ward": [0, 5], "sex": [0, 1]})
+    with pytest.raises(FeatureError, match=r"'sex'.*0, 1, 2.*1.5"):
+        Explainer(model, {"ward": [0, 1], "sex": [0, 1.5]})
 
 
 @pytest.mark.parametrize("weight", [1e-3, 1e-7, 1e-9, 1e-12, 1e6, 1e12])
@@ -294,6 +308,8 @@ ROW = PERSON.iloc[0].to_dict()
         lambda e: e.counterfactual(PERSON, weights=[1, 2]),
         lambda e: e.counterfactual(PERSON, solver=None),
         lambda e: e.counterfactual(PERSON, time_limit="5"),
+        lambda e: e.counterfactual(PERSON, time_limit=True),
+        lambda e: e.suffices(PERSON, ["age"], time_limit=np.True_),
         lambda e: e.counterfactual(PERSON, where={"age": {"in": 5}}),
         lambda e: e.counterfactual(PERSON, where={"age": {"in": "ab"}}),
         lambda e: e.counterfactual(PERSON, where="age > 1" + "0" * 400),
