@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -32,6 +33,7 @@ FRAME = pd.DataFrame(
     }
 )
 LABELS = np.where((AGES > 40) & (INCOME > 28) | (RACE == 2) & (SEX == 1), "yes", "no")
+FEATURES = ["age", "income", "sex", "race"]
 FOREST = RandomForestClassifier(9, max_depth=4, random_state=0).fit(FRAME, LABELS)
 
 
@@ -574,6 +576,54 @@ def test_missing_where_the_model_has_none():
     bayes = BernoulliNB().fit([[0], [1]], [0, 1])
     with pytest.raises(PolyflipError, match="missing"):
         Explainer(bayes).counterfactual([np.nan])
+
+
+@pytest.mark.parametrize("vote", ["model", "majority"])
+@pytest.mark.parametrize("data", [FRAME, pl.from_pandas(FRAME), dict(FRAME.items()), None])
+def test_an_explainer_and_its_answers_can_be_pickled(vote, data):
+    explainer = Explainer(FOREST, data, vote=vote)
+    again = pickle.loads(pickle.dumps(explainer))
+    row = FRAME.iloc[[3]] if data is None or vote == "model" else pl.from_pandas(FRAME.iloc[[3]])
+    for ask in (Explainer.counterfactual, Explainer.prime_implicant, Explainer.robustness):
+        first = ask(explainer, row)
+        second = pickle.loads(pickle.dumps(ask(again, row)))
+        assert str(first) == str(second)
+        assert type(first) is type(second)
+    assert pickle.loads(pickle.dumps(again)).decision(row) == explainer.decision(row)
+    assert first.counterfactual.to_frame().equals(second.counterfactual.to_frame())
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        CategoricalNB().fit([[0, 1], [1, 0], [1, 1]], [0, 1, 1]),
+        BernoulliNB().fit([[0, 1], [1, 0], [1, 1]], ["no", "yes", "yes"]),
+        DecisionTreeClassifier(random_state=0).fit([[0, 1], [1, 0], [1, 1]], [0, 1, 1]),
+    ],
+)
+def test_an_explainer_of_any_model_can_be_pickled(model):
+    again = pickle.loads(pickle.dumps(Explainer(model)))
+    assert str(again.counterfactual([0, 1])) == str(Explainer(model).counterfactual([0, 1]))
+
+
+def test_every_answer_is_plain_values_text_and_a_table(explainer):
+    features = {"age": {"unit": "years"}, "income": {"upper": 99, "unit": "EUR"}}
+    explainer = Explainer(FOREST, FRAME, features)
+    row = FRAME.iloc[[3]]
+    enough, not_enough = explainer.suffices(row, FEATURES), explainer.suffices(row, ["sex"], where="age < 99")
+    change = explainer.counterfactual(row, where="sex unchanged and race unchanged")
+    implicant = explainer.prime_implicant(row, where="age < 99")
+    for answer in (enough, not_enough, change, implicant, explainer.robustness(row)):
+        assert json.loads(answer.to_json()) == json.loads(json.dumps(answer.to_dict()))
+        assert answer._repr_html_().startswith("<div>")
+    assert {each["feature"]: each["unit"] for each in change.to_dict()["changes"]}.items() <= {
+        "age": "years",
+        "income": "EUR",
+    }.items()
+    assert implicant.to_dict()["given"] == ["age < 99", "income as declared"]
+    assert "is enough" in enough._repr_html_()
+    assert "&lt; 99" in not_enough._repr_html_()
+    assert all(f"<td>{column}</td>" in not_enough._repr_html_() for column in FRAME.columns)
 
 
 def test_public_names():

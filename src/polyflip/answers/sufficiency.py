@@ -6,6 +6,7 @@ touches none of the changes cannot suffice either.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -47,6 +48,13 @@ class Sufficiency:
     def __str__(self) -> str:
         """The verdict in words."""
         return words.sufficiency(self)
+
+    def _repr_html_(self) -> str:
+        return words.sufficiency_html(self)
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The verdict as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
     def to_dict(self) -> dict[str, object]:
         """Plain values, fit for JSON."""

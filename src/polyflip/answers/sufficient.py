@@ -75,6 +75,7 @@ class PrimeImplicant:
             "bound": self.bound,
             "decision": plain(self.decision),
             "conditions": list(self.conditions),
+            "given": list(self.given),
             "vote": self.vote,
             "solver": self.solver,
             "seconds": round(self.seconds, 6),

@@ -10,6 +10,7 @@ import numpy as np
 
 from polyflip.answers.region import shown
 from polyflip.core import Status
+from polyflip.frames import plain
 
 if TYPE_CHECKING:
     from polyflip.answers.counterfactual import Counterfactual
@@ -25,6 +26,7 @@ __all__ = [
     "prime_implicant",
     "prime_implicant_html",
     "sufficiency",
+    "sufficiency_html",
 ]
 
 
@@ -112,10 +114,22 @@ def _sentence(answer: PrimeImplicant) -> str:
 
 def sufficiency(answer: Sufficiency) -> str:
     """A verdict on some features as a sentence, and what there is to note."""
+    return "\n".join([_verdict(answer), *_noted(answer.notes)])
+
+
+def _verdict(answer: Sufficiency) -> str:
     held = " and ".join(answer.features) or "nothing"
     verdict = {True: "is enough", False: "is not enough", None: "may or may not be enough (out of time)"}
     decision = f"{answer.decision}{counted(answer.vote)}{given(answer.conditions)}"
-    return "\n".join([f"holding {held} {verdict[answer.sufficient]} for {decision}", *_noted(answer.notes)])
+    return f"holding {held} {verdict[answer.sufficient]} for {decision}"
+
+
+def sufficiency_html(answer: Sufficiency) -> str:
+    """A verdict on some features as its sentence, and the counterexample as a small table."""
+    seen = answer.counterexample or {}
+    table = _table(["column", "counterexample"], [[c, shown(plain(value))] for c, value in seen.items()])
+    head = f"<p><b>{escape(_verdict(answer))}</b></p>"
+    return f"<div>{head}{table if seen else ''}{_noted_html(answer.notes)}</div>"
 
 
 def given(conditions: tuple[str, ...]) -> str:
