@@ -160,7 +160,7 @@ def test_a_declaration_that_the_data_contradicts(declared, message):
 
 
 def test_a_declaration_that_the_data_bears_out():
-    data = {"income": [2.0, np.nan, 4.0], "age": [20, 30, 40], "w": [1, 1, 0], "b": [0, 0, 1]}
+    data = {"income": [2.0, np.nan, 4.0], "age": [20, 30, 40], "w": [1, 1, np.nan], "b": [0, 0, 1]}
     declared = {
         "income": "integer",
         "age": {"kind": "category", "categories": [20, 30, 40, 50]},

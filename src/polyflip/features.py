@@ -385,7 +385,8 @@ def _refuse_contradicting(feature: Feature, data: Table) -> None:
     """Refuse a kind that the data contradicts: distances and cells would be about other values."""
     block = np.stack([data.columns[column].astype(np.float64) for column in feature.columns])
     if feature.kind == "one-hot":
-        set_once = (np.isin(block, (0, 1)).all(axis=0)) & (block.sum(axis=0) == 1)
+        set_once = np.isin(block, (0, 1)).all(axis=0) & (block.sum(axis=0) == 1)
+        set_once |= np.isnan(block).any(axis=0)  # what is missing contradicts nothing
         if not set_once.all():
             row = int(np.argmin(set_once))
             shown = ", ".join(f"{c}={v:g}" for c, v in zip(feature.columns, block[:, row], strict=True))
