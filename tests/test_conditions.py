@@ -188,6 +188,9 @@ def test_what_only_clashes_is_no_error_but_leaves_nothing():
     point = Point(np.array([30.0]), np.array([1]))
     domain = domain_of(Space((axis,)), [bounded], point)
     assert restrict(domain, Space((axis,)), [bounded], point, condition).empty == (0,)
+    assert clashing(Space((axis,)), [bounded], point, [condition]) == ["age > 100", "age as declared"]
+    both = parse("age > 90 and age < 80", [bounded])
+    assert clashing(Space((axis,)), [bounded], point, both) == ["age > 90", "age < 80"]
 
 
 @pytest.mark.parametrize(
@@ -197,6 +200,9 @@ def test_what_only_clashes_is_no_error_but_leaves_nothing():
         ({"age": {">": 30, "<": "old"}}, "age < 'old'", "'old'"),
         ({"race": ["white", "asain"]}, "race in ('white', 'asain')", "'asain'"),
         ({"age": 25.5}, "age == 25.5", "25.5"),
+        ({"age": {"in": [22, 23], ">": 30}}, "age > 30", "30"),
+        ({"age": {">": 30, "in": [22, 23]}}, "age in (22, 23)", "22"),
+        ({"age": {">": 2, "!=": 2.5}}, "age != 2.5", "!="),
         ({"race": "increases"}, "race increases", "increases"),
         ({"age": {}}, "age", "age"),
         ({"age": {"in": []}}, "age", "age"),

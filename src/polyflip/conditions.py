@@ -394,26 +394,39 @@ def _refuse_unmeetable(clause: Sequence[Condition], features: Sequence[Feature])
     A clause is what is said of one feature at once: a comparison, a chain, a list.
     """
     last, feature = clause[-1], features[clause[0].feature]
-    if last.op in WISHES or any(_is_missing(value) for condition in clause for value in condition.values):
+    if not _leaves_nothing(clause, feature):
         return
     if feature.discrete:
-        kept = [_labels_kept(feature, bool(feature.missing), condition) for condition in clause]
-        if not np.logical_and.reduce(kept).any():
-            left = f"this leaves none of the categories of {feature.name!r}, which are {list(feature.labels)}"
-            raise last.error(left, 0 if last.op == "not in" else 1)
-        return
-    low, high = -np.inf, np.inf
-    for condition in clause:
+        left = f"this leaves none of the categories of {feature.name!r}, which are {list(feature.labels)}"
+        raise last.error(left, 0 if last.op == "not in" else 1)
+    raise last.error(_nothing(feature, clause), 1)
+
+
+def _leaves_nothing(conditions: Sequence[Condition], feature: Feature) -> bool:
+    """Whether conditions on one feature leave it no value, whatever was declared of its bounds.
+
+    A wish depends on the row, and missing on the model: where one takes part this does not say.
+    """
+    if any(each.op in WISHES or any(map(_is_missing, each.values)) for each in conditions):
+        return False
+    if feature.discrete:
+        kept = [_labels_kept(feature, bool(feature.missing), condition) for condition in conditions]
+        return not np.logical_and.reduce(kept).any()
+    low, high, listed = -np.inf, np.inf, []
+    for condition in conditions:
         numbers = _numbers(feature, condition)
-        if condition.op not in ("in", "not in", "!="):  # a chain only says "in" alone
+        if condition.op == "in":
+            listed.append(numbers)
+        elif condition.op in MIRROR and condition.op != "!=":  # numbers have no "!=": refused later
             least, most = _interval(condition.op, numbers[0])
             low, high = max(low, least), min(high, most)
-        elif feature.kind == "integer" and not any(number.is_integer() for number in numbers):
-            low, high = 0.0, -1.0
     if feature.kind == "integer":
         low, high = np.ceil(low), np.floor(high)
-    if low > high:
-        raise last.error(_nothing(feature, clause), 1)
+    if not listed:
+        return bool(low > high)
+    common = set(listed[0]).intersection(*listed[1:])
+    whole = feature.kind == "integer"
+    return not any(low <= number <= high and (number.is_integer() or not whole) for number in common)
 
 
 def _nothing(feature: Feature, clause: Sequence[Condition]) -> str:
@@ -421,7 +434,8 @@ def _nothing(feature: Feature, clause: Sequence[Condition]) -> str:
     what = "whole number" if feature.kind == "integer" else "number"
     if len(clause) == 1:
         return f"{feature.name!r} takes whole numbers only"
-    return f"no {what} is " + " and ".join(f"{each.op} {each.values[0]}" for each in clause)
+    said = [f"{each.op} {each.values[0] if each.op in MIRROR else list(each.values)}" for each in clause]
+    return f"no {what} is " + " and ".join(said)
 
 
 def _is_missing(value: object) -> bool:
@@ -567,7 +581,12 @@ def clashing(
         words = [condition.text for condition in kept]
         declared = features[j].changes != "freely" or features[j].bounded
         free = domain_of(space, features)
-        if declared and not _empties(free, space, features, point, kept, j):
+        wished = any(condition.op in WISHES for condition in kept)
+        # the bounds are in the space itself: without a wish the conditions alone tell whether they clash
+        alone = (
+            _empties(free, space, features, point, kept, j) if wished else _leaves_nothing(kept, features[j])
+        )
+        if declared and not alone:
             words.append(f"{features[j].name} as declared")
         return list(dict.fromkeys(words))
     return []
