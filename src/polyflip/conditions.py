@@ -407,7 +407,7 @@ def _leaves_nothing(conditions: Sequence[Condition], feature: Feature) -> bool:
 
     A wish depends on the row, and missing on the model: where one takes part this does not say.
     """
-    if any(each.op in WISHES or any(map(_is_missing, each.values)) for each in conditions):
+    if any(map(_hangs_on_the_row, conditions)):
         return False
     if feature.discrete:
         kept = [_labels_kept(feature, bool(feature.missing), condition) for condition in conditions]
@@ -436,6 +436,10 @@ def _nothing(feature: Feature, clause: Sequence[Condition]) -> str:
         return f"{feature.name!r} takes whole numbers only"
     said = [f"{each.op} {each.values[0] if each.op in MIRROR else list(each.values)}" for each in clause]
     return f"no {what} is " + " and ".join(said)
+
+
+def _hangs_on_the_row(condition: Condition) -> bool:
+    return condition.op in WISHES or any(map(_is_missing, condition.values))
 
 
 def _is_missing(value: object) -> bool:
@@ -581,11 +585,10 @@ def clashing(
         words = [condition.text for condition in kept]
         declared = features[j].changes != "freely" or features[j].bounded
         free = domain_of(space, features)
-        wished = any(condition.op in WISHES for condition in kept)
-        # the bounds are in the space itself: without a wish the conditions alone tell whether they clash
-        alone = (
-            _empties(free, space, features, point, kept, j) if wished else _leaves_nothing(kept, features[j])
-        )
+        if any(map(_hangs_on_the_row, kept)):
+            alone = _empties(free, space, features, point, kept, j)
+        else:  # declared bounds are in the space itself, so the words are asked without it
+            alone = _leaves_nothing(kept, features[j])
         if declared and not alone:
             words.append(f"{features[j].name} as declared")
         return list(dict.fromkeys(words))
