@@ -108,7 +108,8 @@ def test_a_bound_inside_a_cell_clips_its_values():
 
 
 def test_a_bound_that_leaves_no_whole_number_strikes_the_cell_out():
-    assert not left("40.2 < age < 40.5").allowed[0].any()
+    assert np.flatnonzero(left("40.2 < age and age < 41.5").allowed[0]).tolist() == [3]
+    assert not left("40.2 < age and age < 40.5").allowed[0].any()
 
 
 def test_a_list_on_whole_numbers_leaves_fractions_out():
@@ -126,12 +127,16 @@ def test_listed_values_are_the_only_ones_shown():
     [
         ("agee > 3", "agee", "did you mean 'age'"),
         ("zzz > 3", "zzz", "the features are"),
-        ("age > 'old'", "age > 'old'", "is a number"),
+        ("age > 'old'", "'old'", "is a number"),
+        ("20 < age < 'old'", "'old'", "is a number"),
+        ("age in (3, 'old', 4)", "'old'", "is a number"),
+        ("age in (3, 1e300)", "1e300", "larger than models take"),
         ("age > old", "old", "quotes"),
-        ("race == 'whit'", "race == 'whit'", "did you mean 'white'"),
-        ("race == 'purple'", "race == 'purple'", "none of the categories"),
-        ("race > 'white'", "race > 'white'", "no order"),
-        ("race increases", "race increases", "no order"),
+        ("race == 'whit'", "'whit'", "did you mean 'white'"),
+        ("age > 3 and race in ('white', 'blak')", "'blak'", "did you mean 'black'"),
+        ("race == 'purple'", "'purple'", "none of the categories"),
+        ("race > 'white'", ">", "no order"),
+        ("race increases", "increases", "no order"),
         ("age > 3 or age < 2", "or", "ask twice"),
         ("age > 3 age < 2", "age", "expected 'and'"),
         ("age 3", "3", "expected a comparison"),
@@ -145,9 +150,21 @@ def test_listed_values_are_the_only_ones_shown():
         ("3 < 4", "3 < 4", "no feature"),
         ("age < 3 < 4", "age", "in the middle"),
         ("age > ?", "?", "cannot be read"),
-        ("age != 3", "age != 3", "on which side"),
-        ("race_white > 0", "race_white > 0", "one-hot group"),
-        ("age == missing", "age == missing", "never missing"),
+        ("age != 3", "!=", "on which side"),
+        ("age not in (3, 4)", "not in", "on which side"),
+        ("race_white > 0", ">", "one-hot group"),
+        ("race_white == 2", "2", "one-hot group"),
+        ("age == missing", "missing", "never missing"),
+        ("30 < age < 20", "20", "no whole number is > 30 and < 20"),
+        ("20 > lsat score >= 20", "20", "no number is < 20 and >= 20"),
+        ("40.2 < age < 40.5", "40.5", "no whole number"),
+        ("age == 25.5", "25.5", "whole numbers only"),
+        ("age in (25.5, 26.5)", "25.5", "whole numbers only"),
+        ("3 == lsat score == 4", "4", "no number is == 3 and == 4"),
+        ("3 < grade", "3", "none of the categories"),
+        ("3 < grade < 2", "2", "none of the categories"),
+        ("race not in ('white', 'black')", "not in", "none of the categories"),
+        ("0 == race_white == 1", "1", "none of the categories"),
         ("age > (", "(", "expected a number"),
         ("and", "and", "is no feature"),
     ],
@@ -162,8 +179,47 @@ def test_errors_point_at_the_word(text, word, message):
     assert marked.strip() == word
 
 
+def test_what_only_clashes_is_no_error_but_leaves_nothing():
+    for text in ("age > 30 and age < 20", "grade > 2 and grade < 2", "race == 'white' and race == 'black'"):
+        assert left(text).empty
+    bounded = Feature("age", "integer", columns=("age",), upper=99)
+    (condition,) = parse("age > 100", [bounded])
+    axis = Axis.number("age", [20.5], integer=True, high=99)
+    point = Point(np.array([30.0]), np.array([1]))
+    domain = domain_of(Space((axis,)), [bounded], point)
+    assert restrict(domain, Space((axis,)), [bounded], point, condition).empty == (0,)
+    assert clashing(Space((axis,)), [bounded], point, [condition]) == ["age > 100", "age as declared"]
+    both = parse("age > 90 and age < 80", [bounded])
+    assert clashing(Space((axis,)), [bounded], point, both) == ["age > 90", "age < 80"]
+
+
 @pytest.mark.parametrize(
-    "wrong", [3, {"age": {"~": 3}}, {"agee": 3}, {"age": []}, {"age": "old"}, {"race": "purple"}, [1, 2]]
+    ("where", "line", "word"),
+    [
+        ({"age": {">": 30, "<": 20}}, "age < 20", "20"),
+        ({"age": {">": 30, "<": "old"}}, "age < 'old'", "'old'"),
+        ({"race": ["white", "asain"]}, "race in ('white', 'asain')", "'asain'"),
+        ({"age": 25.5}, "age == 25.5", "25.5"),
+        ({"age": {"in": [22, 23], ">": 30}}, "age > 30", "30"),
+        ({"age": {">": 30, "in": [22, 23]}}, "age in (22, 23)", "22"),
+        ({"age": {">": 2, "!=": 2.5}}, "age != 2.5", "!="),
+        ({"race": "increases"}, "race increases", "increases"),
+        ({"age": {}}, "age", "age"),
+        ({"age": {"in": []}}, "age", "age"),
+        ({"age": {"~": 3}}, "age", "age"),
+    ],
+)
+def test_errors_of_a_mapping_point_at_the_word(where, line, word):
+    with pytest.raises(ConditionError) as caught:
+        left(where)
+    _, source, marks = str(caught.value).rsplit("\n", 2)
+    assert source[2:] == line
+    assert line[marks.index("^") - 2 : marks.rindex("^") - 1] == word
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [3, {"age": {"~": 3}}, {"agee": 3}, {"age": []}, {"age": {}}, {"age": "old"}, {"race": "purple"}, [1, 2]],
 )
 def test_wrong_mappings_are_errors(wrong):
     with pytest.raises(ConditionError):

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import polyflip
 from polyflip import Explainer, PolyflipError
+from polyflip.solvers.oracle import OracleSolver
 
 RNG = np.random.default_rng(0)
 AGES = RNG.integers(18, 70, 200)
@@ -31,6 +33,7 @@ FRAME = pd.DataFrame(
     }
 )
 LABELS = np.where((AGES > 40) & (INCOME > 28) | (RACE == 2) & (SEX == 1), "yes", "no")
+FEATURES = ["age", "income", "sex", "race"]
 FOREST = RandomForestClassifier(9, max_depth=4, random_state=0).fit(FRAME, LABELS)
 
 
@@ -182,9 +185,36 @@ def test_three_classes_and_both_votes(vote, encoding):
         if vote == "majority":
             counts = np.bincount(ballots.ravel().astype(int), minlength=3)
             wanted = list(forest.classes_).index(any_other.target)
-            assert counts[wanted] > np.delete(counts, wanted).max()
+            assert counts[wanted] > len(forest.estimators_) / 2
         else:
             assert forest.predict(any_other.to_frame())[0] == any_other.target
+
+
+@pytest.mark.parametrize("trees", [5, 6])
+@pytest.mark.parametrize("solver", ["oracle", "search", "ilp"])
+def test_most_votes_decide_but_only_more_than_half_win(solver, trees):
+    """Of many classes one may have the most votes without a majority: it decides, but is no flip."""
+    rng = np.random.default_rng(0)
+    seen = rng.integers(0, 4, (40, 2))
+    forest = ExtraTreesClassifier(trees, max_depth=2, random_state=0).fit(seen, rng.integers(0, 3, 40))
+    grid = np.array(list(itertools.product(range(4), repeat=2)))
+    ballots = np.array([tree.predict(grid) for tree in forest.estimators_]).astype(int)
+    votes = np.array([(ballots == k).sum(axis=0) for k in range(3)]).T
+    assert (2 * votes.max(axis=1) <= trees).any()  # there are decisions without a majority
+    explainer = Explainer(
+        forest, seen, {"x1": {"lower": 0, "upper": 3}, "x2": {"lower": 0, "upper": 3}}, "majority"
+    )
+    moved = (grid[:, None] != grid).sum(axis=2)
+    for x, own, far in zip(grid, votes, moved, strict=True):
+        assert explainer.decision(x) == own.argmax()
+        for target in set(range(3)) - {own.argmax()}:
+            wins = 2 * votes[:, target] > trees
+            answer = explainer.counterfactual(x, target, distance="l0", solver=solver)
+            assert answer.found == wins.any()
+            if answer.found:
+                assert answer.cost == far[wins].min()
+            else:
+                assert "more than half of the votes" in answer.reason
 
 
 def test_immutable_one_directional_bounded_and_listed_features():
@@ -446,12 +476,27 @@ ROW = FRAME.iloc[3].to_dict()
         (ROW, {"where": "shoe > 1"}, "no feature"),
         (ROW, {"solver": "magic"}, "choose"),
         (ROW, {"solver": "ilp", "encoding": "loose"}, "choose"),
+        (ROW, {"encoding": "loose"}, "choose"),
+        (ROW, {"solver": "search", "encoding": "loose"}, "choose"),
+        (ROW, {"solver": OracleSolver(), "encoding": ["tight"]}, "choose"),
+        (ROW, {"solver": "search", "encoding": "tight"}, "'search' has no encodings"),
+        (ROW, {"solver": "oracle", "encoding": "paper"}, "'oracle' has no encodings"),
+        (ROW, {"solver": OracleSolver(), "encoding": "paper"}, "OracleSolver has no encodings"),
+        (ROW, {"solver": "magic", "encoding": "paper"}, "choose 'auto'"),
         (ROW, {"time_limit": 0}, "seconds"),
     ],
 )
 def test_wrong_input_is_an_error_that_says_what_is_right(explainer, x, question, message):
-    with pytest.raises(PolyflipError, match=message):
-        explainer.counterfactual(x, **question)
+    for ask in (explainer.counterfactual, explainer.robustness):
+        with pytest.raises(PolyflipError, match=message):
+            ask(x, **question)
+
+
+def test_an_encoding_decides_for_the_integer_program(explainer):
+    for encoding in ("tight", "paper"):
+        assert explainer.counterfactual(ROW, encoding=encoding).solver == f"ilp ({encoding})"
+        assert explainer.robustness(ROW, encoding=encoding).counterfactual.solver == f"ilp ({encoding})"
+    assert explainer.counterfactual(ROW, solver="ilp").solver == "ilp (tight)"
 
 
 def test_wrong_prime_implicant_questions(explainer):
@@ -531,6 +576,54 @@ def test_missing_where_the_model_has_none():
     bayes = BernoulliNB().fit([[0], [1]], [0, 1])
     with pytest.raises(PolyflipError, match="missing"):
         Explainer(bayes).counterfactual([np.nan])
+
+
+@pytest.mark.parametrize("vote", ["model", "majority"])
+@pytest.mark.parametrize("data", [FRAME, pl.from_pandas(FRAME), dict(FRAME.items()), None])
+def test_an_explainer_and_its_answers_can_be_pickled(vote, data):
+    explainer = Explainer(FOREST, data, vote=vote)
+    again = pickle.loads(pickle.dumps(explainer))
+    row = FRAME.iloc[[3]] if data is None or vote == "model" else pl.from_pandas(FRAME.iloc[[3]])
+    for ask in (Explainer.counterfactual, Explainer.prime_implicant, Explainer.robustness):
+        first = ask(explainer, row)
+        second = pickle.loads(pickle.dumps(ask(again, row)))
+        assert str(first) == str(second)
+        assert type(first) is type(second)
+    assert pickle.loads(pickle.dumps(again)).decision(row) == explainer.decision(row)
+    assert first.counterfactual.to_frame().equals(second.counterfactual.to_frame())
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        CategoricalNB().fit([[0, 1], [1, 0], [1, 1]], [0, 1, 1]),
+        BernoulliNB().fit([[0, 1], [1, 0], [1, 1]], ["no", "yes", "yes"]),
+        DecisionTreeClassifier(random_state=0).fit([[0, 1], [1, 0], [1, 1]], [0, 1, 1]),
+    ],
+)
+def test_an_explainer_of_any_model_can_be_pickled(model):
+    again = pickle.loads(pickle.dumps(Explainer(model)))
+    assert str(again.counterfactual([0, 1])) == str(Explainer(model).counterfactual([0, 1]))
+
+
+def test_every_answer_is_plain_values_text_and_a_table(explainer):
+    features = {"age": {"unit": "years"}, "income": {"upper": 99, "unit": "EUR"}}
+    explainer = Explainer(FOREST, FRAME, features)
+    row = FRAME.iloc[[3]]
+    enough, not_enough = explainer.suffices(row, FEATURES), explainer.suffices(row, ["sex"], where="age < 99")
+    change = explainer.counterfactual(row, where="sex unchanged and race unchanged")
+    implicant = explainer.prime_implicant(row, where="age < 99")
+    for answer in (enough, not_enough, change, implicant, explainer.robustness(row)):
+        assert json.loads(answer.to_json()) == json.loads(json.dumps(answer.to_dict()))
+        assert answer._repr_html_().startswith("<div>")
+    assert {each["feature"]: each["unit"] for each in change.to_dict()["changes"]}.items() <= {
+        "age": "years",
+        "income": "EUR",
+    }.items()
+    assert implicant.to_dict()["given"] == ["age < 99", "income as declared"]
+    assert "is enough" in enough._repr_html_()
+    assert "&lt; 99" in not_enough._repr_html_()
+    assert all(f"<td>{column}</td>" in not_enough._repr_html_() for column in FRAME.columns)
 
 
 def test_public_names():

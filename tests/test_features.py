@@ -137,3 +137,34 @@ def test_category_needs_categories_or_data():
 
 def test_repr_says_what_differs():
     assert repr(Feature("age", "integer", upper=9.0)) == "Feature(name='age', kind='integer', upper=9.0)"
+
+
+@pytest.mark.parametrize(
+    ("declared", "message"),
+    [
+        ({"income": "binary"}, "'income'.*binary.*0, 1.*2"),
+        ({"income": "integer"}, "'income'.*whole numbers.*2.5"),
+        ({"income": {"categories": {2: "low", 4: "high"}}}, "'income'.*2, 4.*2.5"),
+        ({"age": {"kind": "category", "categories": [20, 30]}}, "'age'.*20, 30.*40"),
+        ({"age": Feature("age", "binary")}, "'age'.*0, 1.*20"),
+        (
+            {"race": {"kind": "one-hot", "columns": ["w", "b"]}},
+            "'race'.*exactly one.*row 1.*w=1, b=1",
+        ),
+    ],
+)
+def test_a_declaration_that_the_data_contradicts(declared, message):
+    data = {"income": [2.0, np.nan, 2.5], "age": [20, 30, 40], "w": [1, 1, 0], "b": [0, 1, 1]}
+    with pytest.raises(FeatureError, match=message):
+        kinds(data, declared)
+
+
+def test_a_declaration_that_the_data_bears_out():
+    data = {"income": [2.0, np.nan, 4.0], "age": [20, 30, 40], "w": [1, 1, np.nan], "b": [0, 0, 1]}
+    declared = {
+        "income": "integer",
+        "age": {"kind": "category", "categories": [20, 30, 40, 50]},
+        "race": {"kind": "one-hot", "columns": ["w", "b"]},
+    }
+    assert kinds(data, declared) == {"income": "integer", "age": "category", "race": "one-hot"}
+    assert kinds(data, {"income": "category"})["income"] == "category"

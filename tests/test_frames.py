@@ -103,3 +103,12 @@ def test_whole_columns_that_must_hold_a_fraction_become_floats():
 
 def test_arrays_come_back_as_the_installed_kind():
     assert isinstance(to_frame([{"a": 1, "b": 2.0}], NAMES, read_row([1, 2], NAMES)), pd.DataFrame)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_lazy_frame_is_refused_without_a_warning_of_its_library():
+    lazy = pl.DataFrame({"a": [1], "b": [0.5]}).lazy()
+    with pytest.raises(InputError, match=r"x: LazyFrame.*collect"):
+        read_row(lazy, NAMES)
+    with pytest.raises(InputError, match=r"data: LazyFrame.*collect"):
+        read_table(lazy, NAMES)

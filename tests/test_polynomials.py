@@ -81,6 +81,40 @@ def test_a_rule_is_compared_as_the_model_compares():
         assert p({"x1": x}) == int(tree.predict([[x]])[0] == 0)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_missing_value_goes_where_the_model_sends_it(seed):
+    """The same threshold may send missing to one side in one node and to the other in the next."""
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, 4, (60, 3)).astype(float)
+    rows[rng.random(rows.shape) < 0.3] = np.nan
+    labels = (np.isnan(rows).sum(axis=1) + (np.nan_to_num(rows, nan=2.0)[:, 0] > 1)) % 3
+    forest = RandomForestClassifier(3, max_depth=5, random_state=seed).fit(rows, labels)
+    every = np.array(list(itertools.product([0.0, 1, 2, 3, np.nan], repeat=3)))
+    for number, tree in enumerate(forest.estimators_):
+        for reduce, label in itertools.product((True, False), (0, 1, 2)):
+            p = decision_polynomial(forest, of=label, tree=number, reduce=reduce)
+            assert [p(point(row)) for row in every] == (tree.predict(every) == label).astype(int).tolist()
+
+
+def test_a_factor_says_where_missing_goes():
+    rows = [[1.0], [2.0], [3.0], [np.nan]]
+    left = DecisionTreeClassifier(random_state=0).fit(rows, [1, 1, 0, 1])
+    right = DecisionTreeClassifier(random_state=0).fit(rows, [1, 1, 0, 0])
+    assert str(decision_polynomial(left, of=1)) == "1[x1 <= 2.5 or missing]"
+    assert str(decision_polynomial(left, of=0)) == "(1 - 1[x1 <= 2.5 or missing])"
+    assert str(decision_polynomial(right, of=1)) == "1[x1 <= 2.5]"
+    assert decision_polynomial(left, of=1)({"x1": None}) == 1
+    gone = DecisionTreeClassifier(random_state=0).fit([[1.0], [2.0], [np.nan]], [0, 0, 1])
+    assert str(decision_polynomial(gone, of=0)) == "1[x1 is not missing]"
+    assert decision_polynomial(gone, of=1)({"x1": np.nan}) == 1
+
+
+def test_missing_where_the_model_takes_none():
+    bayes = BernoulliNB().fit([[0], [1]], [0, 1])
+    with pytest.raises(PolyflipError, match="missing"):
+        decision_polynomial(bayes, of=1)({"x1": None})
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -99,6 +133,14 @@ def test_wrong_questions(call, message):
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(DATA, LABELS)
     with pytest.raises(PolyflipError, match=message):
         call(tree)
+
+
+def test_a_function_that_fails_is_said_with_its_point_and_cause():
+    with pytest.raises(PolyflipError, match=r"'a': 1, 'b': 0.*ZeroDivisionError") as caught:
+        decision_polynomial(lambda x: x["a"] / (x["a"] - 1 + x["b"]) > 0, of=True, features=["a", "b"])
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    with pytest.raises(PolyflipError, match="'a': 1"):
+        decision_polynomial(lambda x: np.array([x["a"], 1]), of=1, features=["a"])
 
 
 def test_naive_bayes_has_no_trees():

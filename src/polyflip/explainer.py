@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,10 @@ class Explainer:
     columns): it tells what the features are and how far values usually lie apart.  Without it
     everything works with the distances that need none.  ``features`` overrides what is inferred.
     ``vote`` is ``"model"`` (what the model's own predict does) or ``"majority"`` (the paper's: every
-    tree one vote; a counterfactual needs more than half of them, and a tie decides for the lowest
-    class but is no win).
+    tree one vote).  Under the majority vote the class of most votes is what is decided for a row, of
+    a tie the lowest class; a counterfactual needs more than half of all trees for one class, so that
+    neither a tie nor, with three classes or more, most votes without a majority are enough.  The
+    model's own predict may then say something else; the answer's notes say where it does.
 
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> data = {"age": [20, 30, 40, 50], "sex": [0, 1, 0, 1]}
@@ -110,14 +113,16 @@ class Explainer:
         distance: Distance | None = None,
         weights: Mapping[str, float] | None = None,
         solver: str | Solver = "auto",
-        encoding: str = "tight",
+        encoding: str | None = None,
         time_limit: float | None = None,
     ) -> Counterfactual:
         """The least change that flips the decision for ``x``, proved.
 
         ``where`` holds the user's conditions (the paper's diverse counterfactual), in words or as a
         mapping.  ``target`` is a class; without it any other class will do.  ``distance`` is
-        ``"l1-std"`` where there is data and ``"hamming"`` where there is none.
+        ``"l1-std"`` where there is data and ``"hamming"`` where there is none.  ``encoding`` asks for
+        an integer program, ``"tight"`` or ``"paper"``: with ``solver="ilp"`` (``"tight"`` where none is
+        named), or with ``"auto"``, for which it then decides.
 
         >>> from sklearn.tree import DecisionTreeClassifier
         >>> model = DecisionTreeClassifier(random_state=0).fit([[20, 0], [30, 1], [40, 0]], [0, 0, 1])
@@ -176,7 +181,7 @@ class Explainer:
         where: Where = None,
         target: object = None,
         solver: str | Solver = "auto",
-        encoding: str = "tight",
+        encoding: str | None = None,
         time_limit: float | None = None,
     ) -> Robustness:
         """The least weighted change that flips the decision for ``x`` (by default: the fewest rules)."""
@@ -258,9 +263,11 @@ class Explainer:
 
 
 def _limit(time_limit: float | None) -> float | None:
-    if time_limit is not None and not (isinstance(time_limit, (int, float)) and time_limit > 0):
+    if time_limit is None:
+        return None
+    if isinstance(time_limit, bool) or not isinstance(time_limit, Real) or not time_limit > 0:
         raise InputError(f"time_limit={time_limit!r}: give seconds, or None for no limit")
-    return time_limit
+    return float(time_limit)
 
 
 def _columns(reading: Reading, data: Any) -> tuple[Table | None, tuple[str, ...]]:

@@ -172,7 +172,11 @@ def declare(
             f"features: {unused[0]!r} is neither a column of the model nor a one-hot group of it; "
             f"the features are {', '.join(found)}"
         )
-    return tuple(_checked(feature) for feature in found.values())
+    features = tuple(_checked(feature) for feature in found.values())
+    if data is not None:
+        for feature in features:
+            _refuse_contradicting(feature, data)
+    return features
 
 
 def listed(declared: Features | None) -> list[Feature]:
@@ -375,6 +379,33 @@ def _checked(feature: Feature) -> Feature:
             )
         feature = replace(feature, codes=tuple(float(label) for label in feature.labels))  # type: ignore[arg-type]
     return feature
+
+
+def _refuse_contradicting(feature: Feature, data: Table) -> None:
+    """Refuse a kind that the data contradicts: distances and cells would be about other values."""
+    block = np.stack([data.columns[column].astype(np.float64) for column in feature.columns])
+    if feature.kind == "one-hot":
+        set_once = np.isin(block, (0, 1)).all(axis=0) & (block.sum(axis=0) == 1)
+        set_once |= np.isnan(block).any(axis=0)  # what is missing contradicts nothing
+        if not set_once.all():
+            row = int(np.argmin(set_once))
+            shown = ", ".join(f"{c}={v:g}" for c, v in zip(feature.columns, block[:, row], strict=True))
+            raise FeatureError(
+                f"feature {feature.name!r}: in a one-hot group exactly one column is 1, the others 0; "
+                f"row {row} of the data has {shown}"
+            )
+        return
+    present = block[0][~np.isnan(block[0])]
+    if feature.discrete:
+        strange = present[~np.isin(present, feature.codes)]
+        legal = ", ".join(f"{code:g}" for code in feature.codes)
+        what = f"{feature.kind!r}, which can be {legal}"
+    elif feature.kind == "integer":
+        strange, what = present[present != np.floor(present)], "'integer', which takes whole numbers"
+    else:
+        return
+    if len(strange):
+        raise FeatureError(f"feature {feature.name!r} is {what}; but the data holds {strange[0]:.15g}")
 
 
 def _is_number(value: object) -> bool:

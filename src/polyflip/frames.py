@@ -78,7 +78,7 @@ def read_row(x: Any, names: Sequence[str]) -> Row:
     """One row from a one-row frame, a Series, a mapping or a flat array in the columns' order."""
     if isinstance(x, Row):
         return x
-    labels = {str(label): label for label in getattr(x, "columns", ())}
+    labels = {str(label): label for label in _labels(x)}
     x = _plainly_named(x, "x")
     if isinstance(x, Mapping):
         return Row(_complete({str(k): v for k, v in x.items()}, names))
@@ -158,12 +158,14 @@ def _installed() -> str:
 
 
 def _array(data: Any, what: str) -> Column:
+    lazy = ": collect() it first" if hasattr(data, "collect") else ""
+    refusal = f"{what}: {type(data).__name__} cannot be read as a row or a table{lazy}"
     try:
         array = np.asarray(data)
     except (ValueError, TypeError) as error:
-        raise InputError(f"{what}: {type(data).__name__} cannot be read as a row or a table") from error
+        raise InputError(refusal) from error
     if (array.dtype.kind == "O" and array.ndim == 0) or array.dtype.kind in "cMmV":
-        raise InputError(f"{what}: {type(data).__name__} cannot be read as a row or a table")
+        raise InputError(refusal)
     return array
 
 
@@ -183,10 +185,17 @@ def _is_missing(value: object) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
+def _labels(data: Any) -> Any:
+    """The names of a frame's columns; nothing for what is no frame (a lazy one warns when it is asked)."""
+    if isinstance(data, Mapping) or not nw.dependencies.is_into_dataframe(data):
+        return ()
+    return getattr(data, "columns", ())
+
+
 def _plainly_named(data: Any, what: str) -> Any:
     """A frame whose columns are named by text, each once: numbers as names become text."""
-    labels = getattr(data, "columns", None)
-    if labels is None or isinstance(data, Mapping) or not nw.dependencies.is_into_dataframe(data):
+    labels = _labels(data)
+    if not len(labels):
         return data
     names = [str(label) for label in labels]
     twice = sorted({name for name in names if names.count(name) > 1})

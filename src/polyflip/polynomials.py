@@ -7,13 +7,13 @@ decides for its class and 0 elsewhere.  Terms that differ in one factor merge (s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from polyflip.core.ensemble import Ensemble
+from polyflip.core import Ensemble, Rules, Space
 from polyflip.errors import InputError, TooLargeError
 from polyflip.features import Feature, Features, declare
 from polyflip.frames import plain
@@ -29,20 +29,24 @@ class Variable:
     """What an indicator is about: a rule ``column <= threshold``, or a feature with its values.
 
     ``values`` are what it can be: ``(True, False)`` for a rule, the categories for a feature.
+    ``missing`` says whether a rule holds at a missing value; None where the model takes none.
     """
 
     name: str
     values: tuple[object, ...]
     column: str = ""
     threshold: float | None = None
+    missing: bool | None = None
 
     def at(self, point: Mapping[str, object]) -> object:
         """The variable's value at a point given by its columns."""
         if self.column not in point:
             raise InputError(f"the point has no value for {self.column!r}")
         value = plain(point[self.column])
-        if self.threshold == np.inf:
-            return value is not None
+        if value is None:
+            if self.missing is None:
+                raise InputError(f"{self.column!r} is missing, which the model does not take")
+            return self.missing
         if self.threshold is None:
             if value not in self.values:
                 raise InputError(f"{self.column!r} is {value!r}; it can be {list(self.values)}")
@@ -134,6 +138,10 @@ def decision_polynomial(
     features (name them in ``features``; it is called with a mapping and returns the class).  The
     number of combinations of a naive Bayes or a function is bounded.
 
+    A rule that holds at a missing value as well is printed ``1[income <= 2499.6 or missing]``.
+    scikit-learn's trees send missing somewhere at every node, also where none was seen in training
+    (then to the larger side).
+
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> tree = DecisionTreeClassifier(random_state=0).fit([[1], [2], [3]], ["no", "yes", "yes"])
     >>> print(decision_polynomial(tree, of="yes"))
@@ -172,24 +180,29 @@ def _of_tree(reading: Reading, wanted: int, features: Any, tree: int | None) -> 
         columns = tuple(f.name if isinstance(f, Feature) else str(f) for f in features)
         if len(columns) != len(reading.columns):
             raise InputError(f"features: {len(columns)} names for the model's {len(reading.columns)} columns")
-    _, ensemble = fold(reading.trees, columns, declare(columns), False)
+    takes = reading.allows_missing
+    numbers = tuple(replace(feature, missing=takes) for feature in declare(columns))
+    space, ensemble = fold(reading.trees, columns, numbers, takes)
     return [
-        _term(ensemble, columns, path)
+        _term(space, ensemble, path)
         for leaf, path in ensemble.paths(chosen)
         if np.argmax(ensemble.values[leaf]) == wanted
     ]
 
 
-def _term(ensemble: Ensemble, columns: Sequence[str], path: Iterable[tuple[int, bool]]) -> Term:
-    rules = ensemble.rules
+def _term(space: Space, ensemble: Ensemble, path: Iterable[tuple[int, bool]]) -> Term:
+    return tuple(Factor(_rule(space, ensemble.rules, rule), frozenset([holds])) for rule, holds in path)
+
+
+def _rule(space: Space, rules: Rules, rule: int) -> Variable:
+    """A rule as a variable: its threshold, and whether it holds at a missing value (the last cell)."""
     assert rules.thresholds is not None
-    factors = []
-    for rule, holds in path:
-        column, threshold = columns[int(rules.feature[rule])], float(rules.thresholds[rule])
-        name = f"{column} <= {threshold:.12g}" if np.isfinite(threshold) else f"{column} is not missing"
-        variable = Variable(name, (True, False), column, threshold)
-        factors.append(Factor(variable, frozenset([holds])))
-    return tuple(factors)
+    axis, threshold = space.axes[int(rules.feature[rule])], float(rules.thresholds[rule])
+    missing = bool(rules.mask(rule, axis.size)[-1]) if axis.missing else None
+    name = f"{axis.name} <= {threshold:.12g}" + " or missing" * bool(missing)
+    if not np.isfinite(threshold):  # scikit-learn parts the missing from all numbers by "<= infinity"
+        name = f"{axis.name} is not missing"
+    return Variable(name, (True, False), axis.name, threshold, missing)
 
 
 def _of_features(reading: Reading, wanted: int) -> list[Term]:
@@ -219,10 +232,22 @@ def _of_function(
     terms = [
         _product(variables, values)
         for values in product((1, 0), repeat=len(names))
-        if function(dict(zip(names, values, strict=True))) == of
+        if _decides(function, dict(zip(names, values, strict=True)), of)
     ]
     polynomial = DecisionPolynomial(of, tuple(terms))
     return polynomial.reduced() if reduce else polynomial
+
+
+def _decides(
+    function: Callable[[Mapping[str, object]], object], point: dict[str, object], of: object
+) -> bool:
+    """Whether a user's function returns a class; whatever goes wrong in it is said with its point."""
+    try:
+        return bool(function(point) == of)
+    except Exception as error:
+        raise InputError(
+            f"decision_polynomial: the function fails at {point}: {type(error).__name__}: {error}"
+        ) from error
 
 
 def _product(variables: Sequence[Variable], values: Sequence[object]) -> Term:

@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB
 from sklearn.tree import DecisionTreeClassifier
 
-from polyflip import Explainer, Feature, PolyflipError, decision_polynomial
+from polyflip import Explainer, Feature, FeatureError, PolyflipError, decision_polynomial
 
 GRID = np.array([[i, j] for i in range(10) for j in range(10)], float) + 0.3
 CORNER = DecisionTreeClassifier(random_state=0).fit(GRID, ((GRID[:, 0] > 4) & (GRID[:, 1] > 4)).astype(int))
@@ -50,6 +50,68 @@ def test_a_row_outside_its_declared_values_has_no_prime_implicant():
     ):
         with pytest.raises(PolyflipError, match="'x1' of the row itself"):
             ask()
+
+
+def where_votes_differ(explainer):
+    """Rows of the people for which the majority of the trees and predict say different things."""
+    by_vote = np.array([explainer.decision(row) for row in PEOPLE.to_numpy()])
+    return np.flatnonzero(by_vote != FOREST.predict(PEOPLE))
+
+
+def test_a_majority_vote_is_said_and_so_is_where_predict_differs():
+    explainer = Explainer(FOREST, PEOPLE, vote="majority")
+    differ = where_votes_differ(explainer)
+    seen = set()
+    for number in [*differ[:3], *range(12)]:
+        row = PEOPLE.iloc[[number]]
+        answer = explainer.counterfactual(row)
+        assert "(majority vote)" in str(answer).split("\n")[0]
+        assert "(majority vote)" in answer._repr_html_()
+        for place, frame, vote in (
+            ("row", row, answer.decision),
+            ("point", answer.to_frame(), answer.target),
+        ):
+            own = FOREST.predict(frame)[0]
+            said = [note for note in answer.notes if f"this {place}" in note]
+            assert len(said) == (own != vote)
+            assert all(f"'{own}'" in note and f"'{vote}'" in note and note in str(answer) for note in said)
+            seen.add((place, own != vote))
+        held = explainer.suffices(row, ["age"])
+        implicant = explainer.prime_implicant(row)
+        for other in (held, implicant, explainer.robustness(row)):
+            assert "(majority vote)" in str(other)
+        for other in (held, implicant, explainer.prime_implicant(row, method="flip")):
+            assert any("this row" in note for note in other.notes) == (number in differ)
+            assert all(note in str(other) for note in other.notes)
+        if held.counterexample is not None:
+            shown = pd.DataFrame([held.counterexample])
+            same = FOREST.predict(shown)[0] == explainer.decision(held.counterexample)
+            assert any("counterexample" in note for note in held.notes) != same
+    assert seen >= {("row", True), ("row", False), ("point", True), ("point", False)}
+
+
+def test_the_models_own_vote_needs_no_saying():
+    explainer = Explainer(FOREST, PEOPLE)
+    for answer in (explainer.counterfactual(PERSON), explainer.suffices(PERSON, ["age"])):
+        assert "vote" not in str(answer)
+        assert answer.notes == ()
+    assert (
+        Explainer(FOREST, PEOPLE, vote="majority").suffices(PERSON, ["age"]).to_dict()["vote"] == "majority"
+    )
+
+
+def test_a_time_limit_may_be_of_any_number_type():
+    for seconds in (60, 60.0, np.int64(60), np.float32(60)):
+        assert Explainer(FOREST, PEOPLE).counterfactual(PERSON, time_limit=seconds).status == "optimal"
+
+
+def test_naive_bayes_is_not_given_data_outside_its_categories():
+    rows = np.array([[0, 1], [1, 2], [2, 0], [1, 1]])
+    model = CategoricalNB().fit(rows, [0, 1, 1, 0])
+    with pytest.raises(FeatureError, match=r"'ward'.*0, 1, 2.*5"):
+        Explainer(model, {"ward": [0, 5], "sex": [0, 1]})
+    with pytest.raises(FeatureError, match=r"'sex'.*0, 1, 2.*1.5"):
+        Explainer(model, {"ward": [0, 1], "sex": [0, 1.5]})
 
 
 @pytest.mark.parametrize("weight", [1e-3, 1e-7, 1e-9, 1e-12, 1e6, 1e12])
@@ -246,6 +308,8 @@ ROW = PERSON.iloc[0].to_dict()
         lambda e: e.counterfactual(PERSON, weights=[1, 2]),
         lambda e: e.counterfactual(PERSON, solver=None),
         lambda e: e.counterfactual(PERSON, time_limit="5"),
+        lambda e: e.counterfactual(PERSON, time_limit=True),
+        lambda e: e.suffices(PERSON, ["age"], time_limit=np.True_),
         lambda e: e.counterfactual(PERSON, where={"age": {"in": 5}}),
         lambda e: e.counterfactual(PERSON, where={"age": {"in": "ab"}}),
         lambda e: e.counterfactual(PERSON, where="age > 1" + "0" * 400),

@@ -71,6 +71,13 @@ def test_outright_needs_more_than_half():
     assert Requirement.wins(0, 2, outright=True).inequalities(ensemble)[0].at_least == 2.0
 
 
+def test_outright_of_many_classes_is_more_than_half_of_all():
+    requirement = Requirement.wins(1, 3, outright=True)
+    assert requirement.weights.tolist() == [[-1.0, 1.0, -1.0]]
+    assert requirement.strict.tolist() == [True]
+    assert Requirement.wins(1, 2, outright=True).weights.tolist() == [[-1.0, 1.0]]
+
+
 def test_three_classes_have_two_rows():
     requirement = Requirement.wins(1, 3)
     assert requirement.weights.tolist() == [[-1.0, 1.0, 0.0], [0.0, 1.0, -1.0]]

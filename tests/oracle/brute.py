@@ -248,7 +248,7 @@ class Brute:
         )
 
     def decide(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Per row the class decided, and the class that wins outright (-1: a tie), as indices of classes."""
+        """Per row the class decided, and the class that wins (-1: no class has a majority), as indices."""
         classes = self.model.classes_
         if self.vote == "model":
             # one by one where BLAS sums: its rounding, and so a tie, may turn on the number of rows
@@ -261,8 +261,8 @@ class Brute:
             ballots = np.searchsorted(classes, self.model.predict(table))[None, :]
         votes = np.array([(ballots == k).sum(axis=0) for k in range(len(classes))])
         decided = votes.argmax(axis=0)
-        ties = (votes == votes.max(axis=0)).sum(axis=0) > 1
-        return decided, np.where(ties, -1, decided)
+        majority = 2 * votes.max(axis=0) > len(ballots)  # the paper's: more than half of all the trees
+        return decided, np.where(majority, decided, -1)
 
     @property
     def size(self) -> int:

@@ -23,7 +23,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB
 from sklearn.tree import DecisionTreeClassifier
 
-from polyflip import Explainer
+from polyflip import ConditionError, Explainer
 
 SWEEP = int(os.environ.get("POLYFLIP_SWEEP", "120"))
 GRID = 12_000  # a model with more cells is drawn again
@@ -312,6 +312,23 @@ def random_condition(case: Case, x: Sequence[float]) -> Condition:
     return Condition(name, f"{name} == {low!r}", values=frozenset((low,)))
 
 
+def unmeetable(case: Case, condition: Condition) -> bool:
+    """Whether no value of the feature, whatever its declared bounds, obeys the condition: an error."""
+    feature = next(f for f in case.features if f.name == condition.feature)
+    if condition.wish:
+        return False
+    if feature.kind not in NUMBERS:
+        gone = condition.missing and feature.columns[0] in case.brute.missing
+        return not (condition.values or gone)
+    if condition.values is not None:
+        return feature.kind == "integer" and not any(v == math.floor(v) for v in condition.values)
+    lower, upper = condition.lower, condition.upper
+    if feature.kind == "integer":
+        lower = math.ceil(lower) if math.isfinite(lower) else lower
+        upper = math.floor(upper) if math.isfinite(upper) else upper
+    return lower > upper
+
+
 def _interesting_number(case: Case, j: int, value: float) -> float:
     edges = finite_edges(case, j)
     if edges and case.chance(0.5):
@@ -357,8 +374,14 @@ def check_counterfactual(case: Case, x: tuple[float, ...]) -> None:
         "distance": distance,
         "weights": weights or None,
         "solver": str(rng.choice(["ilp", "oracle", "auto"])),
-        "encoding": str(rng.choice(["tight", "paper"])),
     }
+    encoding = str(rng.choice(["tight", "paper"]))
+    if question["solver"] == "ilp":
+        question["encoding"] = encoding
+    if any(unmeetable(case, condition) for condition in conditions):
+        with pytest.raises(ConditionError):
+            case.explainer.counterfactual(brute.rows(np.array([x]))[0], **question)
+        return
     truth = brute.cheapest(x, target, conditions, distance, weights)
     answer = case.explainer.counterfactual(brute.rows(np.array([x]))[0], **question)
     said = f"x={x} {question}\ntruth={truth}\nanswer={answer!r}"

@@ -15,9 +15,9 @@ from trees import FIGURE_1A, FIGURE_1B, folded, hamming_problem
 
 
 def polynomial(tree, wanted, columns=("X1", "X2", "X3")):
-    _, ensemble = folded([tree], columns)
+    space, ensemble = folded([tree], columns)
     terms = [
-        _term(ensemble, columns, path) for leaf, path in ensemble.paths(0) if ensemble.values[leaf, wanted]
+        _term(space, ensemble, path) for leaf, path in ensemble.paths(0) if ensemble.values[leaf, wanted]
     ]
     return DecisionPolynomial(wanted, tuple(terms))
 

@@ -125,6 +125,17 @@ class Case:
         columns = self.columns_at(self.values_at(cells, domain))
         return int(self.subject.reading.decide(matrix_of(self.subject.columns, columns))[0])
 
+    def dissent(self, columns: Mapping[str, object] | None, place: str) -> tuple[str, ...]:
+        """A note where the model's own predict says otherwise than the vote in force."""
+        reading = self.subject.reading
+        if reading.predict is None or columns is None:
+            return ()
+        matrix = matrix_of(self.subject.columns, columns)
+        vote, own = (reading.classes[int(ask(matrix)[0])] for ask in (reading.decide, reading.predict))
+        if vote == own:
+            return ()
+        return (f"the majority vote at this {place} is {vote!r}, but the model's own predict says {own!r}",)
+
 
 def _held_by(before: object, value: float, low: float, high: float) -> float:
     """The value as the user's column holds it (float32, say), still inside its cell where it can be."""

@@ -135,9 +135,8 @@ def counterfactual(
     solution, reading = flip.solution, case.subject.reading
     known = solution.cells is not None or len(question.targets) == 1
     wanted = reading.classes[flip.target] if known else None
-    words_wanted = repr(wanted) if known else f"anything but {case.decision!r}"
     infeasible = solution.status is Status.INFEASIBLE
-    reason = _reason(case, question, words_wanted, solver) if infeasible else ""
+    reason = _reason(case, question, _flipped(case, wanted), solver) if infeasible else ""
     found = solution.cells is not None and flip.values is not None
     return Counterfactual(
         status=solution.status,
@@ -157,7 +156,12 @@ def counterfactual(
         solver=solution.solver,
         seconds=solution.seconds,
         reason=reason,
-        notes=(*flip.notes, *question.cost.notes),
+        notes=(
+            *flip.notes,
+            *question.cost.notes,
+            *case.dissent(case.row.values, "row"),
+            *case.dissent(flip.columns, "point"),
+        ),
         _like=case.row,
     )
 
@@ -212,7 +216,15 @@ def _kinds(label: object) -> tuple[type, ...]:
     return (int, float) if type(label) in (int, float) else (type(label),)
 
 
-def _reason(case: Case, question: _Question, wanted: str, solver: Solver) -> str:
+def _flipped(case: Case, wanted: object) -> str:
+    """What no point is, as the vote in force counts: a tie may well be decided for the target."""
+    if case.subject.reading.outright:
+        party = f"a class other than {case.decision!r}" if wanted is None else repr(wanted)
+        return f"has more than half of the votes for {party}"
+    return "is decided " + (f"anything but {case.decision!r}" if wanted is None else repr(wanted))
+
+
+def _reason(case: Case, question: _Question, flipped: str, solver: Solver) -> str:
     """Why there is none: the conditions and declarations that are each needed for it."""
     if len(case.subject.reading.classes) < 2:
         return "the model knows one class only, so no decision can flip"
@@ -232,8 +244,8 @@ def _reason(case: Case, question: _Question, wanted: str, solver: Solver) -> str
         *(f"{name} as declared" for name in declared),
     ]
     if not held:
-        return f"no legal input at all is decided {wanted}"
-    return f"no input that obeys all of this is decided {wanted}: " + ", ".join(held)
+        return f"no legal input at all {flipped}"
+    return f"no input that obeys all of this {flipped}: " + ", ".join(held)
 
 
 def _restricted(case: Case, conditions: Sequence[Condition]) -> Domain:

@@ -83,7 +83,13 @@ class Change:
 
     def to_dict(self) -> dict[str, object]:
         """Plain values for JSON."""
-        return {"feature": self.feature, "before": self.before, "after": self.after, "must": self.must}
+        return {
+            "feature": self.feature,
+            "before": self.before,
+            "after": self.after,
+            "must": self.must,
+            "unit": self.unit,
+        }
 
 
 def shown(value: object) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from polyflip.answers import words
 from polyflip.answers.counterfactual import Counterfactual
 from polyflip.core import Status
 
@@ -42,7 +43,8 @@ class Robustness:
     def __str__(self) -> str:
         """The robustness in words."""
         if self.status is Status.INFEASIBLE:
-            return f"nothing flips {self.counterfactual.decision!r}: {self.counterfactual.reason}"
+            vote = words.counted(self.counterfactual.vote)
+            return f"nothing flips {self.counterfactual.decision!r}{vote}: {self.counterfactual.reason}"
         if self.status is Status.OPTIMAL:
             return f"robustness {self.cost:.6g} ({self.distance}), proved: {self.counterfactual}"
         return f"robustness at least {self.bound:.6g} ({self.distance}): {self.counterfactual}"

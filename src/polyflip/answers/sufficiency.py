@@ -6,6 +6,7 @@ touches none of the changes cannot suffice either.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,6 +38,8 @@ class Sufficiency:
     decision: object
     counterexample: dict[str, object] | None = None
     conditions: tuple[str, ...] = ()
+    vote: str = "model"
+    notes: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         """Whether the features are proved to be enough."""
@@ -44,9 +47,14 @@ class Sufficiency:
 
     def __str__(self) -> str:
         """The verdict in words."""
-        held = " and ".join(self.features) or "nothing"
-        verdict = {True: "is enough", False: "is not enough", None: "may or may not be enough (out of time)"}
-        return f"holding {held} {verdict[self.sufficient]} for {self.decision}{words.given(self.conditions)}"
+        return words.sufficiency(self)
+
+    def _repr_html_(self) -> str:
+        return words.sufficiency_html(self)
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The verdict as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
     def to_dict(self) -> dict[str, object]:
         """Plain values, fit for JSON."""
@@ -56,6 +64,8 @@ class Sufficiency:
             "features": list(self.features),
             "decision": plain(self.decision),
             "conditions": list(self.conditions),
+            "vote": self.vote,
+            "notes": list(self.notes),
             "counterexample": None if seen is None else {name: plain(value) for name, value in seen.items()},
         }
 
@@ -77,7 +87,15 @@ def suffices(
     search = SufficiencySearch(case, where, None, solver, time_limit)
     verdict = search.suffices(held | search.must)
     names = tuple(case.subject.features[j].name for j in sorted(held | search.must))
-    return Sufficiency(verdict.sufficient, names, case.decision, verdict.columns, search.given)
+    return Sufficiency(
+        verdict.sufficient,
+        names,
+        case.decision,
+        verdict.columns,
+        search.given,
+        case.subject.reading.vote,
+        (*case.dissent(case.row.values, "row"), *case.dissent(verdict.columns, "counterexample")),
+    )
 
 
 class SufficiencySearch:

@@ -75,6 +75,7 @@ class PrimeImplicant:
             "bound": self.bound,
             "decision": plain(self.decision),
             "conditions": list(self.conditions),
+            "given": list(self.given),
             "vote": self.vote,
             "solver": self.solver,
             "seconds": round(self.seconds, 6),
@@ -277,7 +278,11 @@ class _PrimeImplicants(SufficiencySearch):
             vote=case.subject.reading.vote,
             solver=self.solver.name,
             seconds=perf_counter() - self.started,
-            notes=tuple(notes),
+            notes=(
+                *notes,
+                *case.dissent(case.row.values, "row"),
+                *case.dissent(counterexample, "counterexample"),
+            ),
             counterexample=counterexample,
         )
 

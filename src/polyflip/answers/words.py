@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -9,18 +10,23 @@ import numpy as np
 
 from polyflip.answers.region import shown
 from polyflip.core import Status
+from polyflip.frames import plain
 
 if TYPE_CHECKING:
     from polyflip.answers.counterfactual import Counterfactual
+    from polyflip.answers.sufficiency import Sufficiency
     from polyflip.answers.sufficient import PrimeImplicant
 
 __all__ = [
+    "counted",
     "counterfactual",
     "counterfactual_html",
     "finite",
     "given",
     "prime_implicant",
     "prime_implicant_html",
+    "sufficiency",
+    "sufficiency_html",
 ]
 
 
@@ -35,13 +41,21 @@ def counterfactual(answer: Counterfactual) -> str:
     lines += [f"  {change}" for change in answer.changes]
     if answer.conditions:
         lines.append(f"  under: {' and '.join(answer.conditions)}")
-    lines += [f"  note: {note}" for note in answer.notes]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_noted(answer.notes)])
+
+
+def _noted(notes: Sequence[str]) -> list[str]:
+    return [f"  note: {note}" for note in notes]
+
+
+def counted(vote: str) -> str:
+    """How the decision was counted, where that is not what the model's own predict does."""
+    return " (majority vote)" if vote == "majority" else ""
 
 
 def _headline(answer: Counterfactual) -> str:
     target = "anything else" if answer.target is None else shown(answer.target)
-    flip = f"{shown(answer.decision)} -> {target}"
+    flip = f"{shown(answer.decision)} -> {target}{counted(answer.vote)}"
     if answer.status is Status.INFEASIBLE:
         return f"{flip}: impossible (proved): {answer.reason}"
     if answer.status is Status.UNKNOWN:
@@ -69,16 +83,24 @@ def counterfactual_html(answer: Counterfactual) -> str:
     ]
     table = _table(["feature", "factual", "counterfactual", "anything in"], rows) if rows else ""
     under = f"<p>under: {escape(' and '.join(answer.conditions))}</p>" if answer.conditions else ""
-    notes = "".join(f"<p><small>{escape(note)}</small></p>" for note in answer.notes)
-    return f"<div>{head}{table}{under}{notes}</div>"
+    return f"<div>{head}{table}{under}{_noted_html(answer.notes)}</div>"
+
+
+def _noted_html(notes: Sequence[str]) -> str:
+    return "".join(f"<p><small>{escape(note)}</small></p>" for note in notes)
 
 
 def prime_implicant(answer: PrimeImplicant) -> str:
-    """A prime implicant as a sentence."""
+    """A prime implicant as a sentence, and what there is to note."""
+    notes = answer.notes[1:] if answer.status is Status.INFEASIBLE else answer.notes
+    return "\n".join([_sentence(answer), *_noted(notes)])
+
+
+def _sentence(answer: PrimeImplicant) -> str:
     if answer.status is Status.UNKNOWN:
         return f"no sufficient set of features was found in {answer.seconds:.1f} s"
     if answer.status is Status.INFEASIBLE:
-        return f"no set of features is sufficient: {'; '.join(answer.notes)}"
+        return f"no set of features is sufficient: {answer.notes[0]}"
     held = " and ".join(f"{name} = {shown(value)}" for name, value in answer.values.items())
     subject = f"As long as {held}, the decision" if held else "The decision"
     certainty = {
@@ -86,8 +108,28 @@ def prime_implicant(answer: PrimeImplicant) -> str:
         False: "is {} here, but holding this is NOT enough: some other values of the rest change it",
         None: "stays {} when all other features change at once; whether it always does was not verified",
     }[answer.sufficient]
-    sentence = f"{subject} {certainty.format(shown(answer.decision))}"
+    sentence = f"{subject} {certainty.format(shown(answer.decision) + counted(answer.vote))}"
     return f"{sentence} ({_count_features(len(answer.features))}, {_kind(answer)})."
+
+
+def sufficiency(answer: Sufficiency) -> str:
+    """A verdict on some features as a sentence, and what there is to note."""
+    return "\n".join([_verdict(answer), *_noted(answer.notes)])
+
+
+def _verdict(answer: Sufficiency) -> str:
+    held = " and ".join(answer.features) or "nothing"
+    verdict = {True: "is enough", False: "is not enough", None: "may or may not be enough (out of time)"}
+    decision = f"{answer.decision}{counted(answer.vote)}{given(answer.conditions)}"
+    return f"holding {held} {verdict[answer.sufficient]} for {decision}"
+
+
+def sufficiency_html(answer: Sufficiency) -> str:
+    """A verdict on some features as its sentence, and the counterexample as a small table."""
+    seen = answer.counterexample or {}
+    table = _table(["column", "counterexample"], [[c, shown(plain(value))] for c, value in seen.items()])
+    head = f"<p><b>{escape(_verdict(answer))}</b></p>"
+    return f"<div>{head}{table if seen else ''}{_noted_html(answer.notes)}</div>"
 
 
 def given(conditions: tuple[str, ...]) -> str:
@@ -114,7 +156,7 @@ def prime_implicant_html(answer: PrimeImplicant) -> str:
     """A prime implicant as its sentence and a small table."""
     rows = [[name, shown(value)] for name, value in answer.values.items()]
     table = _table(["feature", "value"], rows) if rows else ""
-    return f"<div><p><b>{escape(prime_implicant(answer))}</b></p>{table}</div>"
+    return f"<div><p><b>{escape(_sentence(answer))}</b></p>{table}{_noted_html(answer.notes)}</div>"
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:

@@ -33,16 +33,23 @@ class Requirement:
     def wins(cls, target: int, classes: int, outright: bool = False) -> Requirement:
         """The class ``target`` has the highest score; a tie goes to the lowest class.
 
-        With ``outright`` a tie is no win (the paper's majority vote: more than half).
+        With ``outright`` it must have more than all others together: where every tree has one vote
+        that is the paper's majority, more than half of the trees, and a tie is no win.
 
         >>> Requirement.wins(1, 3).strict.tolist()
         [True, False]
+        >>> Requirement.wins(1, 3, outright=True).weights.tolist()
+        [[-1.0, 1.0, -1.0]]
         """
+        if outright:
+            against = np.full((1, classes), -1.0)
+            against[0, target] = 1.0
+            return cls(against, np.zeros(1), np.ones(1, dtype=np.bool_))
         others = [k for k in range(classes) if k != target]
         weights = np.zeros((len(others), classes))
         weights[:, target] = 1.0
         weights[np.arange(len(others)), others] = -1.0
-        strict = np.array([outright or k < target for k in others], dtype=np.bool_)
+        strict = np.array([k < target for k in others], dtype=np.bool_)
         return cls(weights, np.zeros(len(others)), strict)
 
     @classmethod

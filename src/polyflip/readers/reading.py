@@ -65,9 +65,11 @@ class Reading:
 
     ``decide`` is the model's own decision on a matrix of its columns, as class numbers, and
     ``wins(matrix, target)`` says where a class wins in the sense of a counterfactual: with the
-    model's own vote the same thing; with the majority vote a tie decides for the lowest class, but
-    a counterfactual must win outright.  ``outright`` says so.  ``known`` are columns whose kind the
-    model itself fixes, ``usual`` those whose kind it suggests where there is no data.
+    model's own vote the same thing; with the majority vote the class of most votes is decided (of a
+    tie the lowest), but a counterfactual must have more than half of the trees.  ``outright`` says
+    so, and ``predict`` is then the model's own decision (None where ``decide`` is).  ``known`` are
+    columns whose kind the model itself fixes, ``usual`` those whose kind it suggests where there is
+    no data.
     """
 
     model: Any
@@ -83,6 +85,7 @@ class Reading:
     allows_missing: bool = False
     known: Mapping[int, Feature] = field(default_factory=dict)
     usual: Mapping[int, Feature] = field(default_factory=dict)
+    predict: Callable[[Floats], Ints] | None = None
 
 
 def float32_edges(thresholds: Floats) -> Floats:

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from polyflip.core.space import Bools, Floats
 from polyflip.errors import ModelError
 from polyflip.features import Feature
 from polyflip.readers.reading import ColumnTree, ColumnTrees, Reading, Vote
-from polyflip.readers.sklearn_model import class_labels, column_names, fitted, predicted
+from polyflip.readers.sklearn_model import OwnPredict, class_labels, column_names, fitted
 
 __all__ = ["read", "reads"]
 
@@ -41,11 +40,7 @@ def read(model: Any, vote: Vote) -> Reading:
                 "fit it with alpha > 0"
             )
     columns, named = column_names(model)
-    predict = predicted(model)
-
-    def wins(matrix: Floats, target: int) -> Bools:
-        return np.asarray(predict(matrix) == target)
-
+    predict = OwnPredict(model)
     return Reading(
         model=model,
         kind=type(model).__name__,
@@ -55,7 +50,7 @@ def read(model: Any, vote: Vote) -> Reading:
         trees=ColumnTrees(tuple(trees), np.array(model.class_log_prior_, dtype=np.float64)),
         vote=vote,
         decide=predict,
-        wins=wins,
+        wins=predict.wins,
         known=known,
         usual=_usual(model),
     )

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from polyflip.core.space import Floats, Ints
+from polyflip.core.space import Bools, Floats, Ints
 from polyflip.errors import ModelError
 from polyflip.frames import plain
 
-__all__ = ["class_labels", "column_names", "fitted", "predicted"]
+__all__ = ["OwnPredict", "class_labels", "column_names", "fitted"]
 
 
 def fitted(model: Any, *attributes: str) -> None:
@@ -37,18 +37,24 @@ def column_names(model: Any) -> tuple[tuple[str, ...], bool]:
     return tuple(f"x{i + 1}" for i in range(model.n_features_in_)), False
 
 
-def predicted(model: Any) -> Callable[[Floats], Ints]:
-    """The model's own predict, as class numbers.
+@dataclass(frozen=True, eq=False)
+class OwnPredict:
+    """The model's own predict, as class numbers: a value and no closure, so that it can be pickled.
 
     The matrix stands in the order of the columns, so scikit-learn's warning that it has no names
     says nothing new.
     """
 
-    def predict(matrix: Floats) -> Ints:
+    model: Any
+
+    def __call__(self, matrix: Floats) -> Ints:
+        """The number of the class of each row."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            labels = model.predict(matrix)
-        numbers: Ints = np.searchsorted(model.classes_, labels).astype(np.int64)
+            labels = self.model.predict(matrix)
+        numbers: Ints = np.searchsorted(self.model.classes_, labels).astype(np.int64)
         return numbers
 
-    return predict
+    def wins(self, matrix: Floats, target: int) -> Bools:
+        """Which rows are predicted to be of a class."""
+        return np.asarray(self(matrix) == target)

@@ -6,13 +6,14 @@ up class frequencies in doubles and takes the highest, a tie going to the lowest
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from polyflip.core.space import Bools, Floats, Ints
 from polyflip.readers.reading import ColumnTree, ColumnTrees, Reading, Vote, float32_edges
-from polyflip.readers.sklearn_model import class_labels, column_names, fitted, predicted
+from polyflip.readers.sklearn_model import OwnPredict, class_labels, column_names, fitted
 
 __all__ = ["read", "reads"]
 
@@ -34,23 +35,8 @@ def read(model: Any, vote: Vote) -> Reading:
     one_vote = single or vote == "majority"
     trees = tuple(_tree(member.tree_, one_vote) for member in members)
     columns, named = column_names(model)
-    predict = predicted(model)
-
-    def decide(matrix: Floats) -> Ints:
-        return predict(matrix) if vote == "model" or single else np.argmax(votes(matrix), axis=1)
-
-    def votes(matrix: Floats) -> Ints:
-        """How many trees vote for each class, by each tree's own predict."""
-        ballots = np.stack([_own_class(member, matrix) for member in members])
-        return np.stack([(ballots == k).sum(axis=0) for k in range(len(classes))], axis=1)
-
-    def wins(matrix: Floats, target: int) -> Bools:
-        if vote == "model" or single:
-            return np.asarray(predict(matrix) == target)
-        counts = votes(matrix)
-        others = np.delete(counts, target, axis=1)
-        return np.asarray(counts[:, target] > (others.max(axis=1) if others.shape[1] else -1))
-
+    own = OwnPredict(model)
+    counted = None if vote == "model" or single else _MajorityVote(tuple(members), len(classes))
     return Reading(
         model=model,
         kind=type(model).__name__,
@@ -59,16 +45,34 @@ def read(model: Any, vote: Vote) -> Reading:
         classes=classes,
         trees=ColumnTrees(trees, np.zeros(len(classes))),
         vote=vote,
-        decide=decide,
-        wins=wins,
-        outright=vote == "majority" and not single,
+        decide=counted or own,
+        wins=(counted or own).wins,
+        outright=counted is not None,
         allows_missing=_allows_missing(model),
+        predict=own if counted is not None else None,
     )
 
 
-def _own_class(member: Any, matrix: Floats) -> Ints:
-    """The class number a forest's tree predicts (it was trained on class numbers)."""
-    return np.asarray(member.predict(matrix)).astype(np.int64)
+@dataclass(frozen=True, eq=False)
+class _MajorityVote:
+    """The paper's vote: every tree one, by its own predict."""
+
+    members: tuple[Any, ...]
+    classes: int
+
+    def __call__(self, matrix: Floats) -> Ints:
+        """The class of most votes of each row; of a tie the lowest."""
+        most: Ints = np.argmax(self.votes(matrix), axis=1)
+        return most
+
+    def wins(self, matrix: Floats, target: int) -> Bools:
+        """Which rows more than half of all trees vote a class for."""
+        return np.asarray(2 * self.votes(matrix)[:, target] > len(self.members))
+
+    def votes(self, matrix: Floats) -> Ints:
+        """How many trees vote for each class (a forest's tree was trained on class numbers)."""
+        ballots = np.stack([np.asarray(member.predict(matrix)).astype(np.int64) for member in self.members])
+        return np.stack([(ballots == k).sum(axis=0) for k in range(self.classes)], axis=1)
 
 
 def _allows_missing(model: Any) -> bool:

@@ -38,8 +38,13 @@ class Solver(Protocol):
         """
 
 
-def solver_named(name: str | Solver, encoding: str = "tight") -> Solver:
-    """A solver by name: ``auto``, ``search``, ``ilp`` or ``oracle``; a solver itself is returned."""
+def solver_named(name: str | Solver, encoding: str | None = None) -> Solver:
+    """A solver by name: ``auto``, ``search``, ``ilp`` or ``oracle``; a solver itself is returned.
+
+    An encoding asks for the integer program: it goes with ``ilp``, and decides ``auto`` for it.
+    """
+    if encoding is not None:
+        name = _encoded(name, encoding)
     if not isinstance(name, str):
         if not (hasattr(name, "cheapest") and hasattr(name, "extreme")):
             raise InputError(f"solver={name!r}: give a name, or a solver with cheapest() and extreme()")
@@ -55,9 +60,22 @@ def solver_named(name: str | Solver, encoding: str = "tight") -> Solver:
     if name == "ilp":
         from polyflip.solvers.ilp import IlpSolver
 
-        return IlpSolver(encoding)
+        return IlpSolver() if encoding is None else IlpSolver(encoding)
     if name == "oracle":
         from polyflip.solvers.oracle import OracleSolver
 
         return OracleSolver()
     raise InputError(f"solver={name!r} is not known; choose 'auto', 'search', 'ilp' or 'oracle'")
+
+
+def _encoded(name: str | Solver, encoding: str) -> str | Solver:
+    """The solver to which an encoding belongs; any other would take no notice of it."""
+    from polyflip.solvers.ilp import check_encoding
+
+    check_encoding(encoding)
+    if isinstance(name, str) and name not in ("search", "oracle"):
+        return "ilp" if name == "auto" else name
+    shown = repr(name) if isinstance(name, str) else type(name).__name__
+    raise InputError(
+        f"encoding={encoding!r} is of solver='ilp'; {shown} has no encodings: leave one of the two out"
+    )

@@ -36,7 +36,17 @@ def encode(problem: Problem, encoding: str = "tight") -> tuple[Program, Grid]:
         return paper.encode(problem)
     if encoding == "tight":
         return tight.encode(problem)
-    raise InputError(f"encoding={encoding!r} is not known; choose 'tight' or 'paper'")
+    raise _unknown(encoding)
+
+
+def check_encoding(encoding: str) -> None:
+    """Refuse an encoding that is not known."""
+    if encoding not in ("tight", "paper"):
+        raise _unknown(encoding)
+
+
+def _unknown(encoding: str) -> InputError:
+    return InputError(f"encoding={encoding!r} is not known; choose 'tight' or 'paper'")
 
 
 class IlpSolver:
@@ -48,8 +58,7 @@ class IlpSolver:
     """
 
     def __init__(self, encoding: str = "tight") -> None:
-        if encoding not in ("tight", "paper"):
-            raise InputError(f"encoding={encoding!r} is not known; choose 'tight' or 'paper'")
+        check_encoding(encoding)
         self.encoding = encoding
         self.name = f"ilp ({encoding})"
 
