@@ -12,6 +12,7 @@ from time import perf_counter
 import numpy as np
 
 from polyflip.core import Cost, Extreme, Problem, Solution, Status
+from polyflip.core.requirement import roundoff
 from polyflip.core.space import Floats, Ints
 from polyflip.solvers.search.ties import tie_problem, ties_possible, unit_of
 
@@ -61,7 +62,8 @@ class SearchSolver:
         started = perf_counter()
         base = float(problem.ensemble.base @ weights)
         nothing = Cost.free(problem.space.sizes)
-        beat = np.inf if threshold is None else base - threshold
+        # sums in another order may differ in their last bits: what exceeds the threshold exceeds it clearly
+        beat = np.inf if threshold is None else base - threshold - roundoff(problem.ensemble, weights)
         engine = Engine(
             problem,
             leaves_of(problem, weights),
