@@ -9,6 +9,7 @@ imported here.
 from polyflip.core.cost import Cost
 from polyflip.core.ensemble import Ensemble, Rules
 from polyflip.core.problem import Extreme, Problem, Solution, Status
+from polyflip.core.proof import Proof
 from polyflip.core.requirement import Inequality, Requirement
 from polyflip.core.space import Axis, Domain, Kind, Point, Space
 
@@ -22,6 +23,7 @@ __all__ = [
     "Kind",
     "Point",
     "Problem",
+    "Proof",
     "Requirement",
     "Rules",
     "Solution",

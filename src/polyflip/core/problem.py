@@ -10,6 +10,7 @@ import numpy as np
 
 from polyflip.core.cost import Cost
 from polyflip.core.ensemble import Ensemble
+from polyflip.core.proof import Proof
 from polyflip.core.requirement import Inequality, Requirement
 from polyflip.core.space import Domain, Ints, Space
 
@@ -64,7 +65,10 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A solver's answer to "what is cheapest": a point, what it costs, and what is proved of it."""
+    """A solver's answer to "what is cheapest": a point, what it costs, and what is proved of it.
+
+    ``proof`` is there where it was asked for; ``stopped`` says that the user interrupted.
+    """
 
     status: Status
     cells: Ints | None
@@ -72,6 +76,8 @@ class Solution:
     bound: float
     solver: str = ""
     seconds: float = 0.0
+    proof: Proof | None = None
+    stopped: bool = False
 
     @property
     def gap(self) -> float:

@@ -6,45 +6,86 @@ problems, and proves the same optima, without a general solver and far sooner.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from polyflip.core import Cost, Extreme, Problem, Solution, Status
 from polyflip.core.requirement import roundoff
 from polyflip.core.space import Floats, Ints
+from polyflip.solvers.search.record import Record
 from polyflip.solvers.search.ties import tie_problem, ties_possible, unit_of
+
+if TYPE_CHECKING:
+    from polyflip.solvers.search.engine import Result
+
+Watch = Callable[[Ints | None, float, float], object]
 
 __all__ = ["SearchSolver"]
 
-TIE_BOXES = 200  # boxes beyond the proof of the price that the order among equals may take
+TIE_WORK = 5e6  # nodes times steps that the order among equals may take beyond the proof of the price
+EQUAL = 1e-9  # points whose prices differ by no more than this share are equal
 
 
 class SearchSolver:
-    """Branch and bound over boxes of cells."""
+    """Branch and bound over boxes of cells.
+
+    ``gap`` ends a search as soon as nothing cheaper than ``(1 - gap) * cost`` can exist.  ``watch`` is
+    called with the best cells so far, their cost and the bound, for every new point and as time goes on.
+    With ``prove`` a solution that is proved carries its proof.
+    """
 
     name = "search"
+
+    def __init__(self, gap: float = 0.0, watch: Watch | None = None, prove: bool = False) -> None:
+        self.gap, self.watch, self.prove = gap, watch, prove
 
     def cheapest(self, problem: Problem, time_limit: float | None = None) -> Solution:
         """The cheapest point, then among equals the first in the order that the cost states."""
         started = perf_counter()
         if problem.domain.empty:
-            return Solution(Status.INFEASIBLE, None, np.inf, np.inf, self.name, 0.0)
-        priced = _Priced.of(problem)
-        cells, bound, finished = priced.search(problem, time_limit)
+            proof = Record(np.ones(len(problem.inequalities))).proof(1.0, False) if self.prove else None
+            return Solution(Status.INFEASIBLE, None, np.inf, np.inf, self.name, 0.0, proof)
+        scaled = _Scaled.of(problem)
+        result = self._search(problem, scaled, time_limit)
+        bound = scaled.bound(result.bound)
         seconds = perf_counter() - started
-        if cells is None:
-            status = Status.INFEASIBLE if finished else Status.UNKNOWN
-            return Solution(status, None, np.inf, np.inf if finished else bound, self.name, seconds)
-        cost = problem.cost.of(cells)
-        if not finished and bound < cost - problem.cost.room(cost):
-            return Solution(Status.FEASIBLE, cells, cost, bound, self.name, seconds)
-        if ties_possible(problem, cost):
+        proof = None
+        if result.finished and result.record is not None:
+            proof = result.record.proof(scaled.unit, scaled.whole)
+        if result.cells is None:
+            status = Status.INFEASIBLE if result.finished else Status.UNKNOWN
+            bound = np.inf if result.finished else bound
+            return Solution(status, None, np.inf, bound, self.name, seconds, proof, result.stopped)
+        cells, cost = result.cells, problem.cost.of(result.cells)
+        if not result.finished and bound < cost - problem.cost.room(cost):
+            return Solution(Status.FEASIBLE, cells, cost, bound, self.name, seconds, None, result.stopped)
+        if scaled.later and ties_possible(problem, cost):
             left = None if time_limit is None else max(0.0, time_limit - seconds)
             cells = self._first_among_equals(problem, cells, left)
             cost = problem.cost.of(cells)
-        return Solution(Status.OPTIMAL, cells, cost, cost, self.name, perf_counter() - started)
+        seconds = perf_counter() - started
+        return Solution(Status.OPTIMAL, cells, cost, cost, self.name, seconds, proof, result.stopped)
+
+    def _search(self, problem: Problem, scaled: _Scaled, time_limit: float | None) -> Result:
+        from polyflip.solvers.search.engine import Engine, Limits, Prices
+        from polyflip.solvers.search.instance import leaves_of
+
+        watch = None
+        if self.watch is not None:
+
+            def watch(cells: Ints | None, cost: float, bound: float) -> None:
+                assert self.watch is not None
+                self.watch(cells, cost * scaled.unit, scaled.bound(bound))
+
+        prices = Prices(
+            scaled.price, problem.cost.tie_break, float(scaled.whole), 0.0 if scaled.later else EQUAL
+        )
+        limits = Limits(seconds=time_limit, gap=self.gap, watch=watch)
+        return Engine(problem, leaves_of(problem), prices, limits, self.prove).run(problem.hints)
 
     def extreme(
         self,
@@ -54,7 +95,7 @@ class SearchSolver:
         threshold: float | None = None,
     ) -> Extreme:
         """The highest ``weights @ score`` over the domain; with a threshold, whether it is reached."""
-        from polyflip.solvers.search.engine import Engine
+        from polyflip.solvers.search.engine import Engine, Limits, Prices
         from polyflip.solvers.search.instance import leaves_of
 
         if problem.domain.empty:
@@ -64,16 +105,9 @@ class SearchSolver:
         nothing = Cost.free(problem.space.sizes)
         # sums in another order may differ in their last bits: what exceeds the threshold exceeds it clearly
         beat = np.inf if threshold is None else base - threshold - roundoff(problem.ensemble, weights)
-        engine = Engine(
-            problem,
-            leaves_of(problem, weights),
-            nothing.price,
-            nothing.move,
-            beat=beat,
-            first=threshold is not None,
-            time_limit=time_limit,
-        )
-        result = engine.run(problem.hints)
+        limits = Limits(seconds=time_limit, beat=beat, first=threshold is not None)
+        prices = Prices(nothing.price, nothing.move)
+        result = Engine(problem, leaves_of(problem, weights), prices, limits).run(problem.hints)
         seconds = perf_counter() - started
         if result.cells is None:
             if not result.finished:
@@ -88,59 +122,45 @@ class SearchSolver:
 
     def _first_among_equals(self, problem: Problem, cells: Ints, time_limit: float | None) -> Ints:
         """Search again for the least change among points that are no dearer."""
-        from polyflip.solvers.search.engine import Engine
+        from polyflip.solvers.search.engine import Engine, Limits, Prices
         from polyflip.solvers.search.instance import leaves_of
 
         equal = tie_problem(problem, problem.cost.of(cells))
         best = problem.cost.rank(cells)
-        engine = Engine(
-            equal,
-            leaves_of(equal),
-            equal.cost.price,
-            equal.cost.move,
-            beat=best[1],
-            time_limit=time_limit,
-            most_boxes=TIE_BOXES,
-        )
-        other = engine.run(cells[None]).cells
+        limits = Limits(seconds=time_limit, beat=best[1], work=TIE_WORK)
+        prices = Prices(equal.cost.price, equal.cost.move)
+        other = Engine(equal, leaves_of(equal), prices, limits).run(cells[None]).cells
         if other is not None and problem.meets(other) and problem.cost.better(problem.cost.rank(other), best):
             return other
         return cells
 
 
 @dataclass(frozen=True, eq=False)
-class _Priced:
-    """Prices as the engine takes them, of the size of one; ``whole`` where all are whole numbers."""
+class _Scaled:
+    """Prices as the engine takes them: whole numbers where they are counts, else of the size of one.
+
+    ``later`` says that equals are too many to be met one by one, and are searched on their own.
+    """
 
     price: tuple[Floats, ...]
-    size: float
+    unit: float
     whole: bool
+    later: bool
 
     @classmethod
-    def of(cls, problem: Problem) -> _Priced:
+    def of(cls, problem: Problem) -> _Scaled:
         """The prices of a problem, counted in units where they are counts."""
         unit = unit_of(problem)
         if unit is not None:
-            return cls(tuple(np.rint(price / unit) for price in problem.cost.price), unit, True)
-        cells = zip(problem.cost.price, problem.domain.allowed, strict=True)
-        size = max(float(price[allowed].max()) for price, allowed in cells) or 1.0
-        return cls(tuple(price / size for price in problem.cost.price), size, False)
+            return cls(tuple(np.rint(price / unit) for price in problem.cost.price), unit, True, True)
+        pairs = zip(problem.cost.price, problem.domain.allowed, strict=True)
+        left = [price[allowed] for price, allowed in pairs]
+        size = max(float(price.max()) for price in left) or 1.0
+        free = any(np.count_nonzero(price <= EQUAL * size) > 1 for price in left)
+        return cls(tuple(price / size for price in problem.cost.price), size, False, free)
 
-    def search(self, problem: Problem, time_limit: float | None) -> tuple[Ints | None, float, bool]:
-        """The cheapest cells, a bound on the price, and whether the search came to its end."""
-        from polyflip.solvers.search.engine import Engine
-        from polyflip.solvers.search.instance import leaves_of
-
-        engine = Engine(
-            problem,
-            leaves_of(problem),
-            self.price,
-            problem.cost.tie_break,
-            step=float(self.whole),
-            time_limit=time_limit,
-        )
-        result = engine.run(problem.hints)
-        bound = max(0.0, result.bound)
+    def bound(self, bound: float) -> float:
+        """A bound of the engine's in the user's prices."""
         if self.whole and np.isfinite(bound):
             bound = np.ceil(bound - 1e-7)
-        return result.cells, float(bound * self.size), result.finished
+        return max(0.0, float(bound * self.unit))

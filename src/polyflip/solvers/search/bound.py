@@ -218,7 +218,8 @@ def ascend(inst, leaves, theta, lam, target, enough, steps, pace, hope, best_the
     Stops where the bound reaches ``enough``, or where ``CHECK`` steps close less than the share ``hope`` of
     what is still missing.  Leaves the best multipliers in ``best_*``, the share of
     steps in which each group was chosen in ``mean``, and in ``point`` the groups of the cheapest real
-    point that was met.  Returns the best bound and the price of that point.
+    point that was met.  Returns the best bound, the price of that point,
+    and the steps taken.
     """
     features, rows = len(inst.first) - 1, len(lam)
     value, choice = np.empty(len(inst.price)), np.zeros(features, np.int32)
@@ -231,11 +232,13 @@ def ascend(inst, leaves, theta, lam, target, enough, steps, pace, hope, best_the
     best, found = -np.inf, np.inf
     stale = 0
     before = -np.inf
+    taken = 0
     for step in range(steps):
         if step % CHECK == 0:
             if best - before < hope * (enough - best):
                 break
             before = best
+        taken += 1
         total = _features(inst, theta, value, choice, slope)
         _parts(inst, theta, ends, worth)
         total += _trees(inst, leaves, lam, worth, way, chosen)
@@ -301,7 +304,7 @@ def ascend(inst, leaves, theta, lam, target, enough, steps, pace, hope, best_the
             theta[p] += length * dtheta[p]
         for row in range(rows):
             lam[row] = max(0.0, lam[row] + length * dlam[row])
-    return best, found
+    return best, found, taken
 
 
 @njit(cache=True, nogil=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -15,20 +16,51 @@ from polyflip.solvers.search.bound import alone, ascend, bound_at, share_out, su
 from polyflip.solvers.search.branch import History, candidates
 from polyflip.solvers.search.incumbent import improve, repair, score_at, worth
 from polyflip.solvers.search.instance import Instance, Leaves, root_of, shrink
+from polyflip.solvers.search.record import Record
 
-__all__ = ["Engine", "Result"]
+__all__ = ["Engine", "Limits", "Prices", "Result"]
 
-ROOT_STEPS = 120
-ROOT_ROUNDS = 6
+ROOT_STEPS, ROOT_ROUNDS, ROOT_HOPE = 120, 6, 0.01
 STEPS = 80
-HOPE = 0.0
-ROOT_HOPE = 0.01
 TRIAL_STEPS = 8
-TRIALS = 8
-LOOK = 2
+TRIALS, LOOK = 8, 2
 SEEDS = 6
+MOST_EQUALS = 200  # equally cheap points that are looked at before the order among them is given up
+CLOSE = 1e-12  # a bound this near (of the cost to beat, or of one) has reached it
+SURE = 1e-9  # by so much more a bound must exceed the cost to beat to strike something out
+WATCHED = 0.1  # seconds between two reports to whoever watches
 Halves = npt.NDArray[np.float32]  # multipliers at rest, in half the space
-CLOSE = 1e-10  # a bound this near (relatively) to the cost to beat has reached it
+Watch = Callable[[Ints | None, float, float], object]
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """What a search minimises: a price per feature and cell, and the order among equals.
+
+    Where all prices are whole (``step`` 1) a box is closed as soon as its bound rules out one step less.
+    Points whose cost lies within ``room`` (a share of it) count as equal, and all of them are found.
+    """
+
+    price: tuple[Floats, ...]
+    tie: tuple[Floats, ...]
+    step: float = 0.0
+    room: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """When a search may end before its proof.
+
+    ``beat`` is a cost that a point must stay under to be of interest; with ``first`` the search ends
+    with the first such point.  ``work`` counts nodes times steps, the same on any machine.
+    """
+
+    seconds: float | None = None
+    work: float = np.inf
+    gap: float = 0.0
+    beat: float = np.inf
+    first: bool = False
+    watch: Watch | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,12 +72,15 @@ class Result:
     bound: float
     boxes: int
     finished: bool
+    stopped: bool
+    record: Record | None
 
 
 @dataclass(frozen=True, eq=False)
 class _Box:
     """A box that is still open: its groups of the root, its dead leaves, and multipliers to start from."""
 
+    number: int
     kept: Bools
     dead: Ints
     bound: float
@@ -61,73 +96,78 @@ class _Work:
     """
 
     def __init__(
-        self, inst: Instance, into: Ints, dead: Bools, theta: Floats, lam: Floats, bound: float = -np.inf
+        self,
+        number: int,
+        inst: Instance,
+        into: Ints,
+        dead: Bools,
+        theta: Floats,
+        lam: Floats,
+        bound: float = -np.inf,
     ) -> None:
-        self.inst, self.into, self.dead, self.bound = inst, into, dead, bound
+        self.number, self.inst, self.into, self.dead, self.bound = number, inst, into, dead, bound
         self.theta, self.lam = theta, lam.copy()
         self.mean = np.zeros(len(inst.price))
 
 
 class Engine:
-    """One search for the cheapest point of an instance.
-
-    ``beat`` is a cost that a point must stay under to be of interest; with ``first`` the search ends
-    with the first such point.  Where all costs are whole multiples of ``step``, a box is closed as soon
-    as its bound rules out one step less.
-    """
+    """One search for the cheapest point of a problem."""
 
     def __init__(
-        self,
-        problem: Problem,
-        leaves: Leaves,
-        price: tuple[Floats, ...],
-        tie: tuple[Floats, ...],
-        beat: float = np.inf,
-        first: bool = False,
-        step: float = 0.0,
-        time_limit: float | None = None,
-        most_boxes: int | None = None,
+        self, problem: Problem, leaves: Leaves, prices: Prices, limits: Limits, record: bool = False
     ) -> None:
-        self.started = perf_counter()
-        self.time_limit = time_limit
-        self.most_boxes = most_boxes
-        self.leaves = leaves
-        self.first = first
-        self.step = step
-        self.root, self.place = root_of(problem, leaves, price, tie)
+        self.started = self.watched = perf_counter()
+        self.limits, self.leaves = limits, leaves
+        self.step, self.room = prices.step, prices.room
+        self.root, self.place = root_of(problem, leaves, prices.price, prices.tie)
         self.offset = np.concatenate([[0], np.cumsum(problem.space.sizes)[:-1]])
-        self.ceiling = _dearest(self.root, leaves) + 1.0
-        self.beat = beat
-        self.target = min(beat, self.ceiling)
+        self.target = min(limits.beat, _dearest(self.root, leaves) + 1.0)
         self.cells: Ints | None = None
-        self.cost = np.inf
-        self.boxes = 0
+        self.cost, self.tie, self.equals = np.inf, np.inf, 0
+        self.boxes, self.work, self.pushed = 0, 0.0, 0
         self.history = History(len(problem.space.axes))
-        self.pushed = 0
         self.heap: list[tuple[float, int, _Box]] = []
+        self.record = Record(leaves.scale) if record else None
 
     def run(self, hints: Ints | None = None) -> Result:
-        """Search to the end, or until time or boxes run out."""
-        if self.root.paid < np.inf:
-            self._seed(hints)
-        current: _Work | None = self._whole()
-        while current is not None and not self._over():
-            current = self._step(current) or self._next()
-        if current is not None:
-            self._push(current)
-        bounds = [bound for bound, _, _ in self.heap]
-        finished = self._satisfied() or not bounds or self._closed(min(bounds))
-        return Result(self.cells, self.cost, min([*bounds, self.target]), self.boxes, finished)
+        """Search to the end, or until a limit is met or the user interrupts."""
+        in_hand, stopped = -np.inf, False
+        try:
+            if self.root.paid < np.inf:
+                self._seed(hints)
+            current: _Work | None = self._whole()
+            while current is not None and not self._over(current.bound):
+                in_hand = current.bound
+                current = self._step(current) or self._next()
+        except KeyboardInterrupt:
+            stopped = True
+        open_bounds = [bound for bound, _, _ in self.heap]
+        if stopped or current is not None:
+            open_bounds.append(in_hand if stopped else current.bound)  # type: ignore[union-attr]
+        finished = self._satisfied() or not open_bounds
+        bound = min([*open_bounds, self.target])
+        return Result(self.cells, self.cost, bound, self.boxes, finished, stopped, self.record)
 
-    def _over(self) -> bool:
-        if self._satisfied():
+    def _over(self, bound: float) -> bool:
+        limits, now = self.limits, perf_counter()
+        if limits.watch is not None and now - self.watched >= WATCHED:
+            self._report(bound)
+        if self._satisfied() or self.work > limits.work:
             return True
-        if self.most_boxes is not None and self.boxes >= self.most_boxes:
+        if limits.gap > 0.0 and self.cost - self._least_open(bound) <= limits.gap * abs(self.cost) < np.inf:
             return True
-        return self.time_limit is not None and perf_counter() - self.started > self.time_limit
+        return limits.seconds is not None and now - self.started > limits.seconds
+
+    def _least_open(self, bound: float) -> float:
+        return min(bound, self.heap[0][0]) if self.heap else bound
+
+    def _report(self, bound: float) -> None:
+        self.watched = perf_counter()
+        if self.limits.watch is not None:
+            self.limits.watch(self.cells, self.cost, min(self._least_open(bound), self.target))
 
     def _satisfied(self) -> bool:
-        return self.first and self.cells is not None
+        return self.limits.first and self.cells is not None
 
     def _closed(self, bound: float) -> bool:
         return bound >= self.target - CLOSE * max(1.0, abs(self.target))
@@ -137,58 +177,83 @@ class Engine:
         theta = np.zeros(len(self.root.piece_low))
         share_out(self.root, theta)
         dead = np.zeros(len(self.root.rule), np.bool_)
-        return _Work(self.root, np.arange(len(self.root.price)), dead, theta, self._first_multipliers())
+        lam = self._first_multipliers()
+        return _Work(0, self.root, np.arange(len(self.root.price)), dead, theta, lam)
 
     def _next(self) -> _Work | None:
         """The open box of the least bound; none where all are closed."""
-        if not self.heap or self._closed(self.heap[0][0]):
-            self.heap.clear()
-            return None
-        _, _, box = heapq.heappop(self.heap)
-        dead = np.unpackbits(box.dead, count=len(self.root.rule)).astype(np.bool_)
-        inst, into, _ = shrink(self.root, self.leaves, box.kept, dead, np.zeros(0))
-        return _Work(inst, into, dead, box.theta.astype(np.float64), box.lam, box.bound)
+        while self.heap:
+            _, _, box = heapq.heappop(self.heap)
+            closed = self._closed(box.bound)
+            if closed and self.record is None:
+                self.heap.clear()
+                return None
+            dead = np.unpackbits(box.dead, count=len(self.root.rule)).astype(np.bool_)
+            inst, into, _ = shrink(self.root, self.leaves, box.kept, dead, np.zeros(0))
+            work = _Work(box.number, inst, into, dead, box.theta.astype(np.float64), box.lam, box.bound)
+            if not closed:
+                return work
+            self._close(work)
+        return None
 
     def _push(self, work: _Work) -> None:
-        box = _Box(work.into >= 0, np.packbits(work.dead), work.bound, work.theta.astype(np.float32), work.lam)
+        kept, dead = work.into >= 0, np.packbits(work.dead)
+        box = _Box(work.number, kept, dead, work.bound, work.theta.astype(np.float32), work.lam)
         self.pushed += 1
         heapq.heappush(self.heap, (work.bound, self.pushed, box))
 
     def _step(self, work: _Work) -> _Work | None:
         """Bound a box, filter it, and close it or split it and go on with a half."""
         self.boxes += 1
-        for climb in range(ROOT_ROUNDS if self.boxes == 1 else 1):
+        root = self.boxes == 1
+        for climb in range(ROOT_ROUNDS if root else 1):
             if work.inst.decided:
                 break
-            if self.boxes == 1:
+            if root:
                 self._climb(work, ROOT_STEPS, 1.0 if climb == 0 else 0.6, ROOT_HOPE)
             else:
-                self._climb(work, STEPS, 0.5, HOPE)
+                self._climb(work, STEPS, 0.5)
             if self._closed(work.bound):
-                return None
-            if not self.first:
+                return self._close(work)
+            if not self.limits.first:
                 self._guess(work)
             filtered = self._filtered(work)
             if filtered is None:
                 return None
             work = filtered
         if work.inst.decided:
-            self._finish(work)
-            return None
+            return self._finish(work)
         return self._split(work)
 
-    def _climb(self, work: _Work, steps: int, pace: float, hope: float) -> None:
+    def _climb(self, work: _Work, steps: int, pace: float, hope: float = 0.0) -> None:
         best_theta, best_lam = np.empty_like(work.theta), np.empty_like(work.lam)
         point = np.zeros(len(work.inst.first) - 1, np.int32)
         goal = self.target + 1e-6 * max(1.0, abs(self.target))
-        bound, found = ascend(
-            work.inst, self.leaves, work.theta, work.lam, goal, self.target, steps, pace, hope,
+        bound, found, taken = ascend(
+            work.inst, self.leaves, work.theta, work.lam, goal, goal, steps, pace, hope,
             best_theta, best_lam, work.mean, point,
         )  # fmt: skip
+        self.work += float(taken) * len(work.inst.rule)
         work.theta, work.lam = best_theta, best_lam
         work.bound = max(work.bound, bound)
-        if found < self.target:
+        if found <= self.target:
             self._take(work.inst.cell[point])
+
+    def _close(self, work: _Work) -> None:
+        """A box ends: nothing in it is of interest."""
+        if work.inst.decided:
+            self._finish(work)
+        elif self.record is not None:
+            theta = work.theta.astype(np.float32).astype(np.float64)
+            rise, way = np.empty(len(work.inst.price)), np.empty(len(work.inst.rule))
+            if not self._closed(bound_at(work.inst, self.leaves, theta, work.lam, rise, way)):
+                theta = work.theta  # the short form of the multipliers just misses
+            self.record.close(work.number, work.inst, theta, work.lam)
+            self._give_up_if_full()
+
+    def _give_up_if_full(self) -> None:
+        if self.record is not None and self.record.full:
+            self.record = None
 
     def _guess(self, work: _Work) -> None:
         """Repair the point that the bound chose most often."""
@@ -201,7 +266,9 @@ class Engine:
     def _filtered(self, work: _Work) -> _Work | None:
         """Strike out the groups and leaves that alone lift the bound to the cost to beat."""
         inst = work.inst
-        goal = self.target - CLOSE * max(1.0, abs(self.target))
+        goal = self.target + SURE * max(1.0, abs(self.target))
+        if self.record is not None:  # what is struck out is struck out by the multipliers that are kept
+            work.theta = work.theta.astype(np.float32).astype(np.float64)
         rise, way = np.empty(len(inst.price)), np.empty(len(inst.rule))
         base = alone(inst, self.leaves, way)
         dead = base + way >= goal
@@ -212,12 +279,16 @@ class Engine:
             support(inst, dead, kept)
         elif kept.all():
             return work
+        number = work.number
+        if self.record is not None:
+            number = self.record.filter(number, inst, work.theta, work.lam)
+            self._give_up_if_full()
         if not np.logical_or.reduceat(kept, inst.first[:-1]).all():
             return None
-        part = self._part(work, kept, dead)
-        return None if self._closed(part.bound) else part
+        part = self._part(work, number, kept, dead)
+        return None if part.inst.paid == np.inf else part
 
-    def _part(self, work: _Work, kept: Bools, dead: Bools | None = None) -> _Work:
+    def _part(self, work: _Work, number: int, kept: Bools, dead: Bools | None = None) -> _Work:
         """The part of a box that keeps some of its groups, without the dead leaves."""
         gone, none = work.dead, np.zeros(len(work.inst.rule), np.bool_)
         if dead is not None and dead.any():
@@ -225,7 +296,8 @@ class Engine:
             gone[work.inst.node[dead]] = True
         inst, into, theta = shrink(work.inst, self.leaves, kept, none if dead is None else dead, work.theta)
         bound = np.inf if inst.paid == np.inf else work.bound
-        part = _Work(inst, np.where(work.into >= 0, into[work.into], -1), gone, theta, work.lam, bound)
+        into_root = np.where(work.into >= 0, into[work.into], -1)
+        part = _Work(number, inst, into_root, gone, theta, work.lam, bound)
         part.mean[:] = np.bincount(into[kept], weights=work.mean[kept], minlength=len(inst.price))
         return part
 
@@ -235,57 +307,88 @@ class Engine:
         Promising is what is undecided and has gained much where it was tried before; after ``LOOK``
         trials that were no better than the best so far, no more are made.
         """
-        best: tuple[float, list[_Work]] | None = None
+        best: tuple[float, int, int, list[_Work]] | None = None
         chosen, places, shares = candidates(work.inst, work.mean, TRIALS)
         order = np.argsort(-shares * self.history.expected(chosen), kind="stable")
         worse = 0
-        for j, place, share in zip(chosen[order].tolist(), places[order].tolist(), shares[order].tolist(), strict=True):
+        tried = zip(chosen[order].tolist(), places[order].tolist(), shares[order].tolist(), strict=True)
+        for j, place, share in tried:
             low, high = work.inst.first[j], work.inst.first[j + 1]
             halves = [self._tried(work, place, high), self._tried(work, low, place)]
-            left = [half for half in halves if not self._closed(half.bound)]
-            if len(left) < 2:
-                return left[0] if left else None
+            if any(self._closed(half.bound) for half in halves):
+                return self._chosen(work, j, place, halves)
             gain = float(np.prod([max(half.bound - work.bound, 1e-9) for half in halves]))
             self.history.learn(j, gain, share)
             worse += 1
             if best is None or gain > best[0]:
-                best, worse = (gain, sorted(halves, key=lambda half: half.bound)), 0
+                best, worse = (gain, j, place, halves), 0
             if worse >= LOOK:
                 break
         assert best is not None, "an undecided box has a feature with two groups"
-        self._push(best[1][1])
-        return best[1][0]
+        return self._chosen(work, *best[1:])
+
+    def _chosen(self, work: _Work, j: int, place: int, halves: list[_Work]) -> _Work | None:
+        """Go on with the half of the lesser bound; the other waits, or is closed."""
+        if self.record is not None:
+            numbers = self.record.split(work.number, j, int(work.inst.begin[place]))
+            for half, number in zip(halves, numbers, strict=True):
+                half.number = number
+        left = sorted((half for half in halves if not self._closed(half.bound)), key=lambda half: half.bound)
+        for half in halves:
+            if self._closed(half.bound) and half.inst.paid < np.inf:
+                self._close(half)  # an empty half needs no word
+        for half in left[1:]:
+            self._push(half)
+        return left[0] if left else None
 
     def _tried(self, work: _Work, low: int, high: int) -> _Work:
         """The half of a box without some groups, after a few steps."""
         kept = np.ones(len(work.inst.price), np.bool_)
         kept[low:high] = False
-        half = self._part(work, kept)
+        half = self._part(work, work.number, kept)
         if half.inst.decided:
-            self._finish(half)
-            half.bound = np.inf
+            half.bound = max(half.bound, worth(half.inst, self.leaves, _cheapest(half.inst)))
         elif not self._closed(half.bound):
-            self._climb(half, TRIAL_STEPS, 0.5, 0.0)
+            self._climb(half, TRIAL_STEPS, 0.5)
         return half
 
     def _finish(self, work: _Work) -> None:
         """A box without rules: its cheapest groups are its cheapest point, if it is one."""
-        point = _cheapest(work.inst)
-        if worth(work.inst, self.leaves, point) < self.target:
-            self._take(work.inst.cell[point])
+        inst, leaves = work.inst, self.leaves
+        point = _cheapest(inst)
+        if worth(inst, leaves, point) <= self.target:
+            self._take(inst.cell[point])
+        missing = leaves.least - inst.got
+        if self.record is not None:
+            row = int(np.argmax(missing)) if len(missing) else -1
+            work.lam[:] = 0.0
+            if row >= 0 and missing[row] > 0:
+                work.lam[row] = 2.0 * max(1.0, abs(self.target)) / missing[row]
+            self.record.close(work.number, inst, work.theta, work.lam)
 
     def _take(self, cells: Ints) -> None:
-        """Improve a point in the whole domain, and keep it if nothing as cheap is known."""
+        """Improve a point in the whole domain, and keep it if nothing as good is known."""
         point = self.place[self.offset + cells].astype(np.int32)
-        cost = worth(self.root, self.leaves, point) if point.min() >= 0 else np.inf
+        cost = worth(self.root, self.leaves, point) if point.min(initial=0) >= 0 else np.inf
         if not np.isfinite(cost):
             return
-        if not self.first:
+        if not self.limits.first and cost < self.cost:
             cost = improve(self.root, self.leaves, point, cost)
-        if cost < min(self.cost, self.beat):
-            self.cost = float(cost)
-            self.target = self.cost - self.step * (1.0 - 1e-6)
-            self.cells = self.root.cell[point].astype(np.int64)
+        if cost >= self.limits.beat:
+            return
+        tie = float(self.root.tie[point].sum())
+        room = self.room * abs(cost)
+        if cost < self.cost - room:
+            self.equals = 0
+        elif cost > self.cost + room or tie >= self.tie - CLOSE:
+            return
+        self.equals += 1
+        self.cost, self.tie = min(float(cost), self.cost), tie
+        self.cells = self.root.cell[point].astype(np.int64)
+        if self.equals > MOST_EQUALS:
+            self.room = 0.0
+        self.target = self.cost + 2.0 * self.room * abs(self.cost) - self.step * (1.0 - 1e-6)
+        self._report(-np.inf)
 
     def _seed(self, hints: Ints | None) -> None:
         """Start from the cheapest of the known points."""
@@ -295,7 +398,7 @@ class Engine:
         groups = groups[(groups >= 0).all(axis=1)].astype(np.int32)
         taken = 0
         for i in np.argsort(self.root.price[groups].sum(axis=1), kind="stable").tolist():
-            if taken == SEEDS or self._over():
+            if taken == SEEDS or self._over(-np.inf):
                 return
             if np.isfinite(worth(self.root, self.leaves, groups[i])):
                 self._take(self.root.cell[groups[i]])
@@ -311,9 +414,12 @@ class Engine:
 
 
 def _cheapest(inst: Instance) -> Ints:
-    """The cheapest group of each feature."""
+    """The cheapest group of each feature, the first of them in the order among equals."""
     spans = zip(inst.first[:-1].tolist(), inst.first[1:].tolist(), strict=True)
-    return np.array([low + int(np.argmin(inst.price[low:high])) for low, high in spans], dtype=np.int32)
+    order = np.lexsort((inst.tie, inst.price))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return np.array([low + int(np.argmin(rank[low:high])) for low, high in spans], dtype=np.int32)
 
 
 def _dearest(inst: Instance, leaves: Leaves) -> float:
