@@ -28,7 +28,6 @@ class History:
         return np.where(known, mean, mean.max(initial=0.0) or 1.0)
 
 
-
 @njit(cache=True, nogil=True)
 def candidates(inst, mean, most):
     """Per feature the split of its groups nearest to half of its choices; the most undecided first.

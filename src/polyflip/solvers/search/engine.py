@@ -30,6 +30,7 @@ CLOSE = 1e-12  # a bound this near (of the cost to beat, or of one) has reached 
 SURE = 1e-9  # by so much more a bound must exceed the cost to beat to strike something out
 WATCHED = 0.1  # seconds between two reports to whoever watches
 Halves = npt.NDArray[np.float32]  # multipliers at rest, in half the space
+Bits = npt.NDArray[np.uint8]
 Watch = Callable[[Ints | None, float, float], object]
 
 
@@ -82,7 +83,7 @@ class _Box:
 
     number: int
     kept: Bools
-    dead: Ints
+    dead: Bits
     bound: float
     theta: Halves
     lam: Floats
@@ -214,7 +215,8 @@ class Engine:
             else:
                 self._climb(work, STEPS, 0.5)
             if self._closed(work.bound):
-                return self._close(work)
+                self._close(work)
+                return None
             if not self.limits.first:
                 self._guess(work)
             filtered = self._filtered(work)
@@ -222,7 +224,8 @@ class Engine:
                 return None
             work = filtered
         if work.inst.decided:
-            return self._finish(work)
+            self._finish(work)
+            return None
         return self._split(work)
 
     def _climb(self, work: _Work, steps: int, pace: float, hope: float = 0.0) -> None:

@@ -127,9 +127,7 @@ def root_of(
     return root._replace(node=np.arange(len(root.rule), dtype=np.int32)), into
 
 
-def _whole(
-    problem: Problem, leaves: Leaves, price: tuple[Floats, ...], tie: tuple[Floats, ...]
-) -> Instance:
+def _whole(problem: Problem, leaves: Leaves, price: tuple[Floats, ...], tie: tuple[Floats, ...]) -> Instance:
     """The instance of the whole space: every node, every rule, a group per cell, no slots yet."""
     ensemble, rules = problem.ensemble, problem.ensemble.rules
     sizes = problem.space.sizes
@@ -264,7 +262,13 @@ def _grouped(inst, kept, used):
                     price[last], tie[last], cell[last] = inst.price[g], inst.tie[g], inst.cell[g]
         place[inst.first[j + 1] + j] = count - first[j]
         first[j + 1] = count
-    return place, first, price[:count].copy(), tie[:count].copy(), cell[:count].copy(), begin[:count].copy(), into
+    price, tie, cell, begin = (
+        price[:count].copy(),
+        tie[:count].copy(),
+        cell[:count].copy(),
+        begin[:count].copy(),
+    )
+    return place, first, price, tie, cell, begin, into
 
 
 @njit(cache=True, nogil=True)
@@ -342,7 +346,8 @@ def _shrink(inst, value, price, kept, dead):
         rule[i] = number[inst.rule[source[i]]] if leaf[i] == -1 else -1
     return (
         (
-            tree[:left].copy(), roots[: left + 1].copy(), node, rule, right[:count].copy(), parent[:count].copy(), leaf,
+            tree[:left].copy(), roots[: left + 1].copy(), node, rule,
+            right[:count].copy(), parent[:count].copy(), leaf,
             feature, run_start, run_low[:runs].copy(), run_high[:runs].copy(),
         ),
         (first, cost, tie, cell, begin, got, paid),
@@ -396,7 +401,8 @@ def _slots(trees, groups, inst, into, came, before, theta):
     slot_of, stamp = np.zeros(features, np.int32), np.full(features, -1, np.int32)
     asks, start = np.zeros(n + 1, np.int32), np.zeros(n + 2, np.int32)
     at = np.zeros(n + 1, np.int32)  # the part in force of each slot of the tree
-    path_node, path_slot, path_part = np.empty(n + 1, np.int32), np.empty(n + 1, np.int32), np.empty(n + 1, np.int32)
+    path_node, path_slot = np.empty(n + 1, np.int32), np.empty(n + 1, np.int32)
+    path_part = np.empty(n + 1, np.int32)
     n_slots, n_pieces, n_parts, n_runs = 0, 0, 0, 0
     for t in range(count):
         base = n_slots

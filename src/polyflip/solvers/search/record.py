@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from polyflip.core.proof import CLOSED, FILTERED, SPLIT, Proof
-from polyflip.core.space import Floats, Ints
+from polyflip.core.space import Floats
 from polyflip.solvers.search.instance import Instance
 
 __all__ = ["Record"]
@@ -16,10 +17,10 @@ MOST_PRICES = 40_000_000  # a record that would grow beyond this is given up
 
 
 class _Multipliers(NamedTuple):
-    tree: Ints
-    feature: Ints
-    pieces: Ints
-    cell: Ints
+    tree: npt.NDArray[np.int32]
+    feature: npt.NDArray[np.int32]
+    pieces: npt.NDArray[np.int32]
+    cell: npt.NDArray[np.int32]
     theta: Floats
     lam: Floats
 
@@ -54,7 +55,7 @@ class Record:
         count = np.diff(inst.pieces)
         cell = inst.begin[inst.piece_low].astype(np.int32)
         cell[inst.pieces[:-1]] = 0
-        tree = np.repeat(inst.tree, np.diff(inst.slots))
+        tree = np.repeat(inst.tree, np.diff(inst.slots)).astype(np.int32)
         feature, pieces = inst.slot_feature.astype(np.int32), count.astype(np.int32)
         self.multipliers[box] = _Multipliers(tree, feature, pieces, cell, theta.copy(), lam * self.scale)
         self.prices += len(theta)
