@@ -9,10 +9,21 @@ What is the least that must change for this decision to flip?  What is enough fo
 
 from importlib.metadata import version as _version
 
-from polyflip.answers import Change, Counterfactual, Interval, PrimeImplicant, Robustness, Sufficiency, Values
+from polyflip.answers import (
+    Certificate,
+    Change,
+    Counterfactual,
+    Interval,
+    PrimeImplicant,
+    Robustness,
+    Sufficiency,
+    Values,
+)
+from polyflip.certify import Confirmation, check
 from polyflip.core import Status
 from polyflip.distances import DISTANCES
 from polyflip.errors import (
+    CertificateError,
     ConditionError,
     FeatureError,
     InputError,
@@ -31,8 +42,11 @@ __version__ = _version("polyflip")
 
 __all__ = [
     "DISTANCES",
+    "Certificate",
+    "CertificateError",
     "Change",
     "ConditionError",
+    "Confirmation",
     "Counterfactual",
     "DecisionPolynomial",
     "Explainer",
@@ -52,5 +66,6 @@ __all__ = [
     "TooLargeError",
     "Values",
     "__version__",
+    "check",
     "decision_polynomial",
 ]

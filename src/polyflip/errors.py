@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "CertificateError",
     "ConditionError",
     "FeatureError",
     "InputError",
@@ -42,6 +43,10 @@ class ConditionError(PolyflipError, ValueError):
 
 class SolverError(PolyflipError, RuntimeError):
     """A solver that stopped without an answer of which it can say what it is."""
+
+
+class CertificateError(PolyflipError, ValueError):
+    """A certificate that cannot be read, or that does not prove what it claims; the message says why."""
 
 
 class TooLargeError(PolyflipError, ValueError):

@@ -20,17 +20,18 @@ from polyflip.answers import (
     counterfactual,
     prime_implicant,
     program_of,
+    question_of,
     robustness,
     suffices,
 )
-from polyflip.answers.case import matrix_of, point_of
+from polyflip.answers.case import matrix_of
 from polyflip.conditions import Where
 from polyflip.core.space import Floats
-from polyflip.distances import Distance, Pricer
+from polyflip.distances import Distance
 from polyflip.errors import InputError
 from polyflip.features import Feature, Features, declare, listed
 from polyflip.frames import Row, Table, read_row, read_table
-from polyflip.readers import Reading, Vote, fold, read_model
+from polyflip.readers import Reading, Vote, read_model
 from polyflip.solvers import Solver, solver_named
 from polyflip.solvers.ilp import Program
 
@@ -130,9 +131,8 @@ class Explainer:
         '> 35'
         """
         chosen = solver_named(solver, encoding)
-        return counterfactual(
-            self._case(x), target, where, self._distance(distance), weights, chosen, _limit(time_limit)
-        )
+        question = question_of(self._case(x), target, where, self._distance(distance), weights)
+        return counterfactual(question, chosen, _limit(time_limit))
 
     def prime_implicant(
         self,
@@ -207,7 +207,8 @@ class Explainer:
         s.t.
           x1<=35 <= 0    [decision]
         """
-        return program_of(self._case(x), target, where, self._distance(distance), weights, encoding)
+        question = question_of(self._case(x), target, where, self._distance(distance), weights)
+        return program_of(question, encoding)
 
     def write_program(self, path: str | Path, x: Any, **question: Any) -> Path:
         """Leave the integer program of a question in an ``.lp`` or ``.mps`` file."""
@@ -231,8 +232,7 @@ class Explainer:
                 f"column {sorted(gone)[0]!r} is missing (NaN), which {self._reading.kind} does not take"
             )
         subject = self._subject(frozenset(gone), self._beyond_usual(matrix[0]))
-        point = point_of(subject.space, subject.features, row.values)
-        return Case(subject, row, point, int(self._reading.decide(matrix)[0]))
+        return Case.of(subject, row)
 
     def _beyond_usual(self, row: Floats) -> frozenset[str]:
         """Columns that were taken for 0/1 because the model usually has such, and hold other values."""
@@ -247,12 +247,7 @@ class Explainer:
         key = (missing, numeric)
         if key not in self._subjects:
             features = tuple(self._adapted(feature, missing, numeric) for feature in self._features)
-            space, ensemble = fold(self._reading.trees, self._columns, features, self._reading.allows_missing)
-            sample = None if self._table is None else _sample(self._table, features)
-            pricer = Pricer(space, ensemble, features, sample)
-            self._subjects[key] = Subject(
-                self._reading, self._columns, features, space, ensemble, pricer, sample
-            )
+            self._subjects[key] = Subject.of(self._reading, self._columns, features, self._table)
         return self._subjects[key]
 
     @staticmethod
@@ -290,20 +285,3 @@ def _columns(reading: Reading, data: Any) -> tuple[Table | None, tuple[str, ...]
             f"{', '.join(table.names[:12])}"
         )
     return table, table.names
-
-
-def _sample(table: Table, features: tuple[Feature, ...]) -> tuple[Floats, ...]:
-    """The data per feature: numbers, or codes of categories; NaN where missing or never declared."""
-    sample = []
-    for feature in features:
-        block = np.stack([table.columns[column].astype(np.float64) for column in feature.columns])
-        if feature.kind == "one-hot":
-            values = np.where(block.sum(axis=0) == 1, np.argmax(block, axis=0), np.nan).astype(np.float64)
-        elif feature.discrete:
-            values = np.full(table.rows, np.nan)
-            for number, code in enumerate(feature.codes):
-                values[block[0] == code] = number
-        else:
-            values = block[0]
-        sample.append(values)
-    return tuple(sample)

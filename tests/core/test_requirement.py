@@ -1,5 +1,7 @@
 """Requirements in whole numbers: scaled, rounded up to what the sum can take, never past a real point."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -82,3 +84,20 @@ def test_three_classes_have_two_rows():
     requirement = Requirement.wins(1, 3)
     assert requirement.weights.tolist() == [[-1.0, 1.0, 0.0], [0.0, 1.0, -1.0]]
     assert Requirement.none(3).weights.shape == (0, 3)
+
+
+def test_a_sum_in_single_precision_is_not_taken_for_exact():
+    """The same leaves, added by a model in floats of 24 bits: it may see a win where there is none."""
+    trees = [("X1", 1.0, (0.0, 2.0**-27), (2.0**-27, 0.0))] * 2 + [(1.0, 1.0)]
+    _, ensemble = folded(trees)
+    double = Requirement.wins(1, 2).inequalities(ensemble)[0]
+    single = Requirement.wins(1, 2).inequalities(replace(ensemble, roundoff=2.0**-24))[0]
+    assert double.at_least == 2.0  # steps of two: both trees
+    assert single.at_least <= -2.0  # any leaf will do, as far as such floats tell
+
+
+def test_classes_that_are_no_doubles_leave_the_tie_to_the_model():
+    """The difference of two classes is exact, but each of the model's own sums is rounded."""
+    tree = ("X1", 1.0, (0.3, 0.3, 0.4), (1.0, 0.0, 0.0))
+    _, ensemble = folded([tree] * 2, classes=3)
+    assert Requirement.wins(1, 3).inequalities(ensemble)[0].at_least == 0.0

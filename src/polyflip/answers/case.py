@@ -15,8 +15,8 @@ from polyflip.core.space import Floats, Ints
 from polyflip.distances import Pricer
 from polyflip.errors import InputError
 from polyflip.features import Feature
-from polyflip.frames import Row, plain
-from polyflip.readers import Reading
+from polyflip.frames import Row, Table, plain
+from polyflip.readers import Reading, fold
 
 __all__ = ["Case", "Subject", "matrix_of", "point_of", "readable"]
 
@@ -49,6 +49,16 @@ class Subject:
         found: Ints = np.unique(cells[(cells >= 0).all(axis=1)], axis=0)
         return found
 
+    @classmethod
+    def of(
+        cls, reading: Reading, columns: tuple[str, ...], features: tuple[Feature, ...], table: Table | None
+    ) -> Subject:
+        """A model's trees over the cells of these features, and what the data tells of distances."""
+        space, ensemble = fold(reading.trees, columns, features, reading.allows_missing)
+        sample = None if table is None else _sample(table, features)
+        pricer = Pricer(space, ensemble, features, sample)
+        return cls(reading, columns, features, space, ensemble, pricer, sample)
+
     def feature(self, name: str) -> int:
         """The number of a feature by its name."""
         if name not in self.space.names:
@@ -64,6 +74,13 @@ class Case:
     row: Row
     point: Point
     decided: int
+
+    @classmethod
+    def of(cls, subject: Subject, row: Row) -> Case:
+        """A row as the model reads it, with what the vote in force decides."""
+        point = point_of(subject.space, subject.features, row.values)
+        matrix = matrix_of(subject.columns, row.values, subject.features)
+        return cls(subject, row, point, int(subject.reading.decide(matrix)[0]))
 
     @property
     def decision(self) -> object:
@@ -135,6 +152,23 @@ class Case:
         if vote == own:
             return ()
         return (f"the majority vote at this {place} is {vote!r}, but the model's own predict says {own!r}",)
+
+
+def _sample(table: Table, features: tuple[Feature, ...]) -> tuple[Floats, ...]:
+    """The data per feature: numbers, or codes of categories; NaN where missing or never declared."""
+    sample = []
+    for feature in features:
+        block = np.stack([table.columns[column].astype(np.float64) for column in feature.columns])
+        if feature.kind == "one-hot":
+            values = np.where(block.sum(axis=0) == 1, np.argmax(block, axis=0), np.nan).astype(np.float64)
+        elif feature.discrete:
+            values = np.full(table.rows, np.nan)
+            for number, code in enumerate(feature.codes):
+                values[block[0] == code] = number
+        else:
+            values = block[0]
+        sample.append(values)
+    return tuple(sample)
 
 
 def _held_by(before: object, value: float, low: float, high: float) -> float:

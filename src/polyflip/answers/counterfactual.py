@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from polyflip.answers import words
 from polyflip.answers.case import Case
-from polyflip.answers.flip import cheapest_flip, requirement_for
+from polyflip.answers.certificate import Certificate, Evidence, certificate_of
+from polyflip.answers.flip import Flip, cheapest_flip, problem_of
+from polyflip.answers.question import Question, domain_under
 from polyflip.answers.region import Change, Interval, Values, changes_between, region_of
-from polyflip.conditions import Condition, Where, clashing, domain_of, parse, restrict
-from polyflip.core import Cost, Domain, Problem, Status
-from polyflip.distances import Distance
-from polyflip.errors import InputError
+from polyflip.core import Cost, Status
+from polyflip.errors import InputError, SolverError
 from polyflip.frames import Row, plain, to_frame
 from polyflip.solvers import Solver
 from polyflip.solvers.ilp import Program, encode
@@ -53,6 +53,7 @@ class Counterfactual:
     reason: str = ""
     notes: tuple[str, ...] = ()
     _like: Row = field(default_factory=lambda: Row({}), repr=False)
+    _evidence: Evidence | None = field(default=None, repr=False)
 
     @property
     def gap(self) -> float:
@@ -65,6 +66,22 @@ class Counterfactual:
     def found(self) -> bool:
         """Whether there is a point."""
         return self.point is not None
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """The proof of this answer: it can be saved, and checked by others with the model alone.
+
+        It is made when it is first asked for, by searching once more from what is known.
+        """
+        if self.status not in (Status.OPTIMAL, Status.INFEASIBLE):
+            raise SolverError(f"this answer is {self.status}: only what is proved has a certificate")
+        if self._evidence is None:
+            raise SolverError("this answer was pickled without its certificate: ask for it before pickling")
+        return certificate_of(self._evidence)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what a certificate would be made of: the model and its data stay behind."""
+        return {**self.__dict__, "_evidence": None}
 
     def to_frame(self) -> Any:
         """The point as a one-row frame of the kind that was given, fit for the model's predict.
@@ -108,35 +125,15 @@ class Counterfactual:
         return words.counterfactual_html(self)
 
 
-@dataclass(frozen=True, eq=False)
-class _Question:
-    """A question about a case, ready to be asked."""
-
-    domain: Domain
-    cost: Cost
-    targets: tuple[int, ...]
-    parsed: tuple[Condition, ...]
-    conditions: tuple[str, ...]
-    clash: tuple[str, ...]
-
-
-def counterfactual(
-    case: Case,
-    target: object,
-    where: Where,
-    distance: Distance,
-    weights: Mapping[str, float] | None,
-    solver: Solver,
-    time_limit: float | None,
-) -> Counterfactual:
+def counterfactual(question: Question, solver: Solver, time_limit: float | None) -> Counterfactual:
     """Ask for the cheapest flip and read it back."""
-    question = _question(case, target, where, distance, weights)
+    case = question.case
     flip = cheapest_flip(case, question.targets, question.domain, question.cost, solver, time_limit)
     solution, reading = flip.solution, case.subject.reading
     known = solution.cells is not None or len(question.targets) == 1
     wanted = reading.classes[flip.target] if known else None
     infeasible = solution.status is Status.INFEASIBLE
-    reason = _reason(case, question, _flipped(case, wanted), solver) if infeasible else ""
+    reason = _reason(question, _flipped(case, wanted), solver) if infeasible else ""
     found = solution.cells is not None and flip.values is not None
     return Counterfactual(
         status=solution.status,
@@ -148,72 +145,36 @@ def counterfactual(
         region=region_of(case, solution.cells, question.domain) if solution.cells is not None else {},
         changes=changes_between(case, flip.values, solution.cells, question.domain) if found else (),  # type: ignore[arg-type]
         factual=dict(case.row.values),
-        conditions=question.conditions,
-        distance=distance
-        if isinstance(distance, str)
-        else " + ".join(f"{s:g} {n}" for n, s in distance.items()),
+        conditions=question.words,
+        distance=question.measure,
         vote=reading.vote,
         solver=solution.solver,
         seconds=solution.seconds,
         reason=reason,
         notes=(
-            *flip.notes,
+            *_passed(flip),
             *question.cost.notes,
             *case.dissent(case.row.values, "row"),
             *case.dissent(flip.columns, "point"),
         ),
         _like=case.row,
+        _evidence=Evidence(question, flip),
     )
 
 
-def program_of(
-    case: Case,
-    target: object,
-    where: Where,
-    distance: Distance,
-    weights: Mapping[str, float] | None,
-    encoding: str,
-) -> Program:
+def _passed(flip: Flip) -> tuple[str, ...]:
+    ties = sum(len(cells) for cells in flip.passed.values())
+    if not ties:
+        return ()
+    return (f"{ties} cheaper tie(s), which the model's own rounding decides the other way, were passed over",)
+
+
+def program_of(question: Question, encoding: str) -> Program:
     """The integer program of a question with one target class."""
-    question = _question(case, target, where, distance, weights)
     if len(question.targets) != 1:
         raise InputError("program: name the target class; with several there is a program for each")
-    subject = case.subject
-    requirement = requirement_for(case, question.targets[0])
-    problem = Problem(subject.space, subject.ensemble, requirement, question.cost, question.domain)
+    problem = problem_of(question.case, question.targets[0], question.domain, question.cost)
     return encode(problem, encoding)[0]
-
-
-def _question(
-    case: Case, target: object, where: Where, distance: Distance, weights: Mapping[str, float] | None
-) -> _Question:
-    subject = case.subject
-    conditions = parse(where, subject.features)
-    domain = _restricted(case, conditions)
-    cost = subject.pricer.cost(case.point, domain, distance, weights)
-    clash = clashing(subject.space, subject.features, case.point, conditions) if domain.empty else []
-    words = tuple(dict.fromkeys(condition.text for condition in conditions))
-    return _Question(domain, cost, _targets(case, target), conditions, words, tuple(clash))
-
-
-def _targets(case: Case, target: object) -> tuple[int, ...]:
-    classes = case.subject.reading.classes
-    if target is None:
-        return tuple(k for k in range(len(classes)) if k != case.decided)
-    wanted = plain(target)
-    if isinstance(wanted, (np.ndarray, list, tuple)):
-        raise InputError(f"target={wanted!r}: name one class; the classes are {list(classes)}")
-    same = [k for k, label in enumerate(classes) if type(wanted) in _kinds(label) and bool(label == wanted)]
-    if not same:
-        raise InputError(f"target={wanted!r} is no class of the model; the classes are {list(classes)}")
-    if same[0] == case.decided:
-        raise InputError(f"target={wanted!r} is what is decided already; name another class")
-    return (same[0],)
-
-
-def _kinds(label: object) -> tuple[type, ...]:
-    """The types in which a class may be named: 1.0 names the class 1, but True does not."""
-    return (int, float) if type(label) in (int, float) else (type(label),)
 
 
 def _flipped(case: Case, wanted: object) -> str:
@@ -224,16 +185,17 @@ def _flipped(case: Case, wanted: object) -> str:
     return "is decided " + (f"anything but {case.decision!r}" if wanted is None else repr(wanted))
 
 
-def _reason(case: Case, question: _Question, flipped: str, solver: Solver) -> str:
+def _reason(question: Question, flipped: str, solver: Solver) -> str:
     """Why there is none: the conditions and declarations that are each needed for it."""
+    case = question.case
     if len(case.subject.reading.classes) < 2:
         return "the model knows one class only, so no decision can flip"
     if question.clash:
         return "these conditions leave no value at all: " + ", ".join(question.clash)
-    kept = list(question.parsed)
-    for condition in question.parsed if len(kept) <= MOST_TO_DROP else ():
+    kept = list(question.conditions)
+    for condition in question.conditions if len(kept) <= MOST_TO_DROP else ():
         fewer = [each for each in kept if each is not condition]
-        domain = _restricted(case, fewer)
+        domain = domain_under(case, fewer)
         nothing = Cost.free(case.subject.space.sizes)
         flip = cheapest_flip(case, question.targets, domain, nothing, solver, SECONDS_TO_DROP)
         if flip.solution.status is Status.INFEASIBLE:
@@ -246,12 +208,3 @@ def _reason(case: Case, question: _Question, flipped: str, solver: Solver) -> st
     if not held:
         return f"no legal input at all {flipped}"
     return f"no input that obeys all of this {flipped}: " + ", ".join(held)
-
-
-def _restricted(case: Case, conditions: Sequence[Condition]) -> Domain:
-    """The domain that declarations and conditions leave."""
-    subject = case.subject
-    domain = domain_of(subject.space, subject.features, case.point)
-    for condition in conditions:
-        domain = restrict(domain, subject.space, subject.features, case.point, condition)
-    return domain

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 import numpy as np
@@ -15,26 +15,38 @@ from polyflip.core.space import Floats, Ints
 from polyflip.errors import ModelError, SolverError
 from polyflip.solvers import Solver
 
-__all__ = ["Flip", "cheapest_flip", "refuse_contradiction", "requirement_for"]
+__all__ = ["Flip", "cheapest_flip", "problem_of", "refuse_contradiction", "requirement_for"]
 
 MOST_TIES = 200
 
 
 @dataclass(frozen=True, eq=False)
 class Flip:
-    """A solution with the values that are shown for it and the class to which it goes."""
+    """A solution with the values that are shown for it and the class to which it goes.
+
+    ``passed`` are, per class, the ties that were struck out because the model decides them otherwise.
+    """
 
     solution: Solution
     target: int
     values: Floats | None
     columns: dict[str, object] | None
-    notes: tuple[str, ...] = ()
+    passed: Mapping[int, tuple[Ints, ...]] = field(default_factory=dict)
 
 
 def requirement_for(case: Case, target: int) -> Requirement:
     """What a point must meet to go to a class, as the vote in force counts."""
     reading = case.subject.reading
     return Requirement.wins(target, len(reading.classes), reading.outright)
+
+
+def problem_of(case: Case, target: int, domain: Domain, cost: Cost, passed: Sequence[Ints] = ()) -> Problem:
+    """The problem of a class, without what reaches the same leaves as a tie that was passed over."""
+    subject = case.subject
+    problem = Problem(
+        subject.space, subject.ensemble, requirement_for(case, target), cost, domain, subject.hints
+    )
+    return problem.without([subject.ensemble.leaf_box(subject.space, cells) for cells in passed])
 
 
 def cheapest_flip(
@@ -52,14 +64,17 @@ def cheapest_flip(
     started = perf_counter()
     best: Flip | None = None
     bounds: list[float] = []
-    notes: list[str] = []
+    passed: dict[int, tuple[Ints, ...]] = {}
     for target in targets:
         left = None if time_limit is None else time_limit - (perf_counter() - started)
         flip = _one_target(case, target, domain, cost, solver, left)
         bounds.append(flip.solution.bound)
-        notes += flip.notes
+        passed |= flip.passed
         if best is None or _before(cost, flip.solution, best.solution):
             best = flip
+        if flip.solution.stopped:
+            bounds += [0.0] * (len(targets) - len(bounds))
+            break
     if best is None:  # the model knows one class only
         nothing = Solution(Status.INFEASIBLE, None, np.inf, np.inf, solver.name, 0.0)
         return Flip(nothing, case.decided, None, None)
@@ -71,9 +86,7 @@ def cheapest_flip(
         proved = solution.status is Status.OPTIMAL and bound >= solution.cost - cost.room(solution.cost)
         status = Status.OPTIMAL if proved else Status.FEASIBLE
         solution = replace(solution, bound=solution.cost) if proved else solution
-    return Flip(
-        replace(solution, status=status), best.target, best.values, best.columns, tuple(dict.fromkeys(notes))
-    )
+    return Flip(replace(solution, status=status), best.target, best.values, best.columns, passed)
 
 
 def _before(cost: Cost, one: Solution, other: Solution) -> bool:
@@ -92,21 +105,22 @@ def _one_target(
     the answer stays optimal.
     """
     started = perf_counter()
-    subject = case.subject
-    problem = Problem(
-        subject.space, subject.ensemble, requirement_for(case, target), cost, domain, subject.hints
-    )
-    for ties in range(MOST_TIES):
+    passed: tuple[Ints, ...] = ()
+    while len(passed) < MOST_TIES:
         left = None if time_limit is None else time_limit - (perf_counter() - started)
+        problem = problem_of(case, target, domain, cost, passed)
         solution = solver.cheapest(problem, left)
         if solution.cells is None:
-            return Flip(solution, target, None, None, _notes(ties))
+            return Flip(solution, target, None, None, {target: passed})
         values = case.values_at(solution.cells, domain)
         columns = case.columns_at(values)
         if case.wins(columns, target):
-            return Flip(solution, target, values, columns, _notes(ties))
+            return Flip(solution, target, values, columns, {target: passed})
         refuse_contradiction(case, solution.cells, problem.requirement)
-        problem = problem.without([subject.ensemble.leaf_box(subject.space, solution.cells)])
+        if solution.stopped:
+            nothing = Solution(Status.UNKNOWN, None, np.inf, solution.bound, solution.solver, stopped=True)
+            return Flip(nothing, target, None, None, {target: passed})
+        passed = (*passed, solution.cells)
     raise SolverError(
         f"the model's rounding decided {MOST_TIES} ties against the wanted class; nothing better can be said"
     )
@@ -127,9 +141,3 @@ def refuse_contradiction(case: Case, cells: Ints, requirement: Requirement) -> N
             f"the predict of this {case.subject.reading.kind} contradicts its own trees at {shown}: "
             "its answers cannot be explained from them"
         )
-
-
-def _notes(ties: int) -> tuple[str, ...]:
-    if not ties:
-        return ()
-    return (f"{ties} cheaper tie(s), which the model's own rounding decides the other way, were passed over",)

@@ -10,7 +10,6 @@ import numpy as np
 
 from polyflip.core.cost import Cost
 from polyflip.core.ensemble import Ensemble
-from polyflip.core.proof import Proof
 from polyflip.core.requirement import Inequality, Requirement
 from polyflip.core.space import Domain, Ints, Space
 
@@ -67,7 +66,7 @@ class Problem:
 class Solution:
     """A solver's answer to "what is cheapest": a point, what it costs, and what is proved of it.
 
-    ``proof`` is there where it was asked for; ``stopped`` says that the user interrupted.
+    ``stopped`` says that the user interrupted.
     """
 
     status: Status
@@ -76,7 +75,6 @@ class Solution:
     bound: float
     solver: str = ""
     seconds: float = 0.0
-    proof: Proof | None = None
     stopped: bool = False
 
     @property

@@ -31,12 +31,14 @@ class Proof:
                 (price / unit - sum over the slots of the feature of theta)
 
     is a lower bound on the cost (in ``unit``) of every point of the box, where ``weight`` is what a leaf
-    gives to a row and ``need`` what the row asks for.  Where prices are ``whole`` multiples of the
+    gives to a row, times the row's ``scale`` (a whole number, or 0 where no small one makes all weights
+    whole), and ``need`` what the row asks for.  Where prices are ``whole`` multiples of the
     unit, a bound above one unit less than the cost is as good as the cost itself.
     """
 
     unit: float
     whole: bool
+    scale: Ints
     kind: Ints
     feature: Ints
     cut: Ints

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import gcd, lcm
+from math import ceil, gcd, lcm
 
 import numpy as np
 
@@ -74,7 +74,8 @@ class Inequality:
     asks for 2 rather than for "more than 0", which no solver's tolerance can slip under.
 
     Where the model's own floating sum may fall on either side of a tie (values such as 1/3 are not
-    doubles) the inequality is the wider one: the model itself then decides on such a point.
+    doubles, and what sums in single precision rounds sooner) the inequality is the wider one: the
+    model itself then decides on such a point.
     """
 
     leaf: Floats
@@ -98,9 +99,10 @@ class Inequality:
         if scale is None:
             return cls(leaf, target - slack, False, slack)
         whole = np.rint(leaf * scale).astype(np.int64)
-        least, exact = round(target * scale), scale & (scale - 1) == 0
-        if exact and strict:
-            least += 1
+        if _sums_exactly(ensemble, weights):
+            least = round(target * scale) + strict
+        else:
+            least = ceil(target * scale - slack * scale - _largest(ensemble, leaf * scale - whole))
         grid = float(_reachable(ensemble, whole, least))
         return cls(whole.astype(np.float64), grid, True, slack, float(scale))
 
@@ -117,9 +119,7 @@ class Inequality:
 def roundoff(ensemble: Ensemble, weights: Floats) -> float:
     """How far the model's floating sum of a row may lie from the true one (a rigorous bound)."""
     magnitudes = np.abs(ensemble.values) @ np.abs(weights)
-    largest = np.zeros(ensemble.trees)
-    np.maximum.at(largest, ensemble.tree_of_leaf, magnitudes)
-    total = float(largest.sum() + np.abs(ensemble.base) @ np.abs(weights))
+    total = _largest(ensemble, magnitudes) + float(np.abs(ensemble.base) @ np.abs(weights))
     return 4.0 * (ensemble.trees + 4) * ensemble.roundoff * total
 
 
@@ -139,6 +139,24 @@ def _denominator(values: Floats) -> int | None:
     if len(distinct) and np.abs(distinct).max() * scale > 2**40:
         return None
     return scale
+
+
+def _sums_exactly(ensemble: Ensemble, weights: Floats) -> bool:
+    """Whether the model's own sums are exact: of multiples of one power of two, and not too large."""
+    used = weights != 0
+    values, base = ensemble.values[:, used], ensemble.base[used]
+    step = _denominator(np.append(values, base))
+    if step is None or step & (step - 1):
+        return False
+    total = _largest(ensemble, np.abs(values).sum(axis=1)) + float(np.abs(base).sum())
+    return total * step < 0.5 / ensemble.roundoff
+
+
+def _largest(ensemble: Ensemble, amounts: Floats) -> float:
+    """The sum over trees of the largest of their leaves."""
+    largest = np.zeros(ensemble.trees)
+    np.maximum.at(largest, ensemble.tree_of_leaf, np.abs(amounts))
+    return float(largest.sum())
 
 
 def _reachable(ensemble: Ensemble, leaf: Ints, least: int) -> int:

@@ -7,22 +7,24 @@ problems, and proves the same optima, without a general solver and far sooner.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from polyflip.core import Cost, Extreme, Problem, Solution, Status
+from polyflip.core.proof import Proof
 from polyflip.core.requirement import roundoff
 from polyflip.core.space import Floats, Ints
-from polyflip.solvers.search.record import Record
+from polyflip.errors import SolverError
+from polyflip.solvers.search.record import MOST_PRICES, Record
 from polyflip.solvers.search.ties import tie_problem, ties_possible, unit_of
 
 if TYPE_CHECKING:
     from polyflip.solvers.search.engine import Result
 
-Watch = Callable[[Ints | None, float, float], object]
+Watch = Callable[[Ints | None, float, float], bool]
 
 __all__ = ["SearchSolver"]
 
@@ -34,58 +36,85 @@ class SearchSolver:
     """Branch and bound over boxes of cells.
 
     ``gap`` ends a search as soon as nothing cheaper than ``(1 - gap) * cost`` can exist.  ``watch`` is
-    called with the best cells so far, their cost and the bound, for every new point and as time goes on.
-    With ``prove`` a solution that is proved carries its proof.
+    called with the best cells so far, their cost and the bound, for every new point and as time goes on;
+    the search stops where it returns true.
     """
 
     name = "search"
 
-    def __init__(self, gap: float = 0.0, watch: Watch | None = None, prove: bool = False) -> None:
-        self.gap, self.watch, self.prove = gap, watch, prove
+    def __init__(self, gap: float = 0.0, watch: Watch | None = None) -> None:
+        self.gap, self.watch = gap, watch
+
+    def watched_by(self, watch: Watch) -> SearchSolver:
+        """The same solver with somebody to watch it."""
+        return SearchSolver(self.gap, watch)
 
     def cheapest(self, problem: Problem, time_limit: float | None = None) -> Solution:
         """The cheapest point, then among equals the first in the order that the cost states."""
         started = perf_counter()
         if problem.domain.empty:
-            proof = Record(np.ones(len(problem.inequalities))).proof(1.0, False) if self.prove else None
-            return Solution(Status.INFEASIBLE, None, np.inf, np.inf, self.name, 0.0, proof)
+            return Solution(Status.INFEASIBLE, None, np.inf, np.inf, self.name, 0.0)
         scaled = _Scaled.of(problem)
         result = self._search(problem, scaled, time_limit)
         bound = scaled.bound(result.bound)
         seconds = perf_counter() - started
-        proof = None
-        if result.finished and result.record is not None:
-            proof = result.record.proof(scaled.unit, scaled.whole)
         if result.cells is None:
             status = Status.INFEASIBLE if result.finished else Status.UNKNOWN
             bound = np.inf if result.finished else bound
-            return Solution(status, None, np.inf, bound, self.name, seconds, proof, result.stopped)
+            return Solution(status, None, np.inf, bound, self.name, seconds, result.stopped)
         cells, cost = result.cells, problem.cost.of(result.cells)
         if not result.finished and bound < cost - problem.cost.room(cost):
-            return Solution(Status.FEASIBLE, cells, cost, bound, self.name, seconds, None, result.stopped)
+            return Solution(Status.FEASIBLE, cells, cost, bound, self.name, seconds, result.stopped)
         if scaled.later and ties_possible(problem, cost):
             left = None if time_limit is None else max(0.0, time_limit - seconds)
             cells = self._first_among_equals(problem, cells, left)
             cost = problem.cost.of(cells)
         seconds = perf_counter() - started
-        return Solution(Status.OPTIMAL, cells, cost, cost, self.name, seconds, proof, result.stopped)
+        return Solution(Status.OPTIMAL, cells, cost, cost, self.name, seconds, result.stopped)
 
-    def _search(self, problem: Problem, scaled: _Scaled, time_limit: float | None) -> Result:
+    def prove(self, problem: Problem, cost: float) -> Proof:
+        """Why no point costs less (for an infinite cost: why there is no point at all, whatever the prices).
+
+        The search is run for something cheaper, and written down.
+        """
+        if cost == np.inf:
+            problem = replace(problem, cost=Cost.free(problem.space.sizes))
+        if problem.domain.empty or cost <= 0.0:  # without a word: no box, or no price below nothing
+            rows = len(problem.inequalities)
+            return Record(np.ones(rows), np.zeros(rows, np.int64)).proof(1.0, cost == np.inf)
+        scaled = _Scaled.of(problem)
+        beat = cost / scaled.unit
+        beat = beat - (1.0 - 1e-6) if scaled.whole else beat * (1.0 - EQUAL)
+        result = self._search(problem, scaled, None, beat)
+        if not result.finished:
+            raise SolverError("the proof was interrupted; ask for it again")
+        if result.cells is not None:
+            raise SolverError(f"something costs {problem.cost.of(result.cells)}: less than {cost}")
+        if result.record is None:
+            raise SolverError(f"the proof is too large to be kept: over {MOST_PRICES:,} multipliers")
+        return result.record.proof(scaled.unit, scaled.whole)
+
+    def _search(
+        self, problem: Problem, scaled: _Scaled, time_limit: float | None, beat: float | None = None
+    ) -> Result:
+        """Search for the cheapest point; with ``beat`` for one that costs less, on the record."""
         from polyflip.solvers.search.engine import Engine, Limits, Prices
         from polyflip.solvers.search.instance import leaves_of
 
-        watch = None
-        if self.watch is not None:
+        proving, watch = beat is not None, None
+        if self.watch is not None and not proving:
 
-            def watch(cells: Ints | None, cost: float, bound: float) -> None:
+            def watch(cells: Ints | None, cost: float, bound: float) -> bool:
                 assert self.watch is not None
-                self.watch(cells, cost * scaled.unit, scaled.bound(bound))
+                return self.watch(cells, cost * scaled.unit, scaled.bound(bound))
 
-        prices = Prices(
-            scaled.price, problem.cost.tie_break, float(scaled.whole), 0.0 if scaled.later else EQUAL
-        )
+        step, room = float(scaled.whole), 0.0 if scaled.later or proving else EQUAL
+        prices = Prices(scaled.price, problem.cost.tie_break, step, room)
         limits = Limits(seconds=time_limit, gap=self.gap, watch=watch)
-        return Engine(problem, leaves_of(problem), prices, limits, self.prove).run(problem.hints)
+        if beat is not None:
+            limits = Limits(beat=beat, first=True)
+        engine = Engine(problem, leaves_of(problem), prices, limits, record=proving)
+        return engine.run(None if proving else problem.hints)
 
     def extreme(
         self,

@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -53,7 +54,8 @@ class Limits:
     """When a search may end before its proof.
 
     ``beat`` is a cost that a point must stay under to be of interest; with ``first`` the search ends
-    with the first such point.  ``work`` counts nodes times steps, the same on any machine.
+    with the first such point.  ``work`` counts nodes times steps, the same on any machine.  ``watch``
+    is told the best cells, their cost and the bound, and stops the search by saying true.
     """
 
     seconds: float | None = None
@@ -75,6 +77,14 @@ class Result:
     finished: bool
     stopped: bool
     record: Record | None
+
+
+class _Best(NamedTuple):
+    """The best point so far; none at first.  It changes as a whole, so that no interruption tears it."""
+
+    cells: Ints | None = None
+    cost: float = np.inf
+    tie: float = np.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,52 +133,60 @@ class Engine:
         self.root, self.place = root_of(problem, leaves, prices.price, prices.tie)
         self.offset = np.concatenate([[0], np.cumsum(problem.space.sizes)[:-1]])
         self.target = min(limits.beat, _dearest(self.root, leaves) + 1.0)
-        self.cells: Ints | None = None
-        self.cost, self.tie, self.equals = np.inf, np.inf, 0
+        self.best, self.equals = _Best(), 0
+        self.proved, self.halted = -np.inf, False
         self.boxes, self.work, self.pushed = 0, 0.0, 0
         self.history = History(len(problem.space.axes))
         self.heap: list[tuple[float, int, _Box]] = []
-        self.record = Record(leaves.scale) if record else None
+        self.record = Record(leaves.scale, leaves.whole) if record else None
 
     def run(self, hints: Ints | None = None) -> Result:
-        """Search to the end, or until a limit is met or the user interrupts."""
-        in_hand, stopped = -np.inf, False
+        """Search to the end, or until a limit is met, or whoever watches or the user interrupts.
+
+        ``proved`` is the least bound of all open boxes, taken between two of them: it holds whenever
+        the search is interrupted.
+        """
+        current: _Work | None = None
+        stopped = True
         try:
             if self.root.paid < np.inf:
                 self._seed(hints)
-            current: _Work | None = self._whole()
-            while current is not None and not self._over(current.bound):
-                in_hand = current.bound
+            current = self._whole()
+            while current is not None:
+                least = min(current.bound, self.heap[0][0]) if self.heap else current.bound
+                self.proved = max(self.proved, least)
+                if self._over():
+                    break
                 current = self._step(current) or self._next()
+            stopped = self.halted
         except KeyboardInterrupt:
-            stopped = True
-        open_bounds = [bound for bound, _, _ in self.heap]
-        if stopped or current is not None:
-            open_bounds.append(in_hand if stopped else current.bound)  # type: ignore[union-attr]
-        finished = self._satisfied() or not open_bounds
-        bound = min([*open_bounds, self.target])
-        return Result(self.cells, self.cost, bound, self.boxes, finished, stopped, self.record)
+            current = None
+        open_left = stopped or current is not None
+        finished = self._satisfied() or not open_left
+        bound = min(self.proved, self.target) if open_left else self.target
+        cells, cost, _ = self.best
+        return Result(cells, cost, bound, self.boxes, finished, stopped, self.record)
 
-    def _over(self, bound: float) -> bool:
+    def _over(self) -> bool:
         limits, now = self.limits, perf_counter()
         if limits.watch is not None and now - self.watched >= WATCHED:
-            self._report(bound)
-        if self._satisfied() or self.work > limits.work:
+            self._report()
+        if self.halted or self._satisfied() or self.work > limits.work:
             return True
-        if limits.gap > 0.0 and self.cost - self._least_open(bound) <= limits.gap * abs(self.cost) < np.inf:
+        cost = self.best.cost
+        if limits.gap > 0.0 and cost - self.proved <= limits.gap * abs(cost) < np.inf:
             return True
         return limits.seconds is not None and now - self.started > limits.seconds
 
-    def _least_open(self, bound: float) -> float:
-        return min(bound, self.heap[0][0]) if self.heap else bound
-
-    def _report(self, bound: float) -> None:
+    def _report(self) -> None:
         self.watched = perf_counter()
         if self.limits.watch is not None:
-            self.limits.watch(self.cells, self.cost, min(self._least_open(bound), self.target))
+            cells, cost, _ = self.best
+            if self.limits.watch(cells, cost, min(self.proved, self.target)):
+                self.halted = True
 
     def _satisfied(self) -> bool:
-        return self.limits.first and self.cells is not None
+        return self.limits.first and self.best.cells is not None
 
     def _closed(self, bound: float) -> bool:
         return bound >= self.target - CLOSE * max(1.0, abs(self.target))
@@ -267,20 +285,24 @@ class Engine:
             self._take(inst.cell[point])
 
     def _filtered(self, work: _Work) -> _Work | None:
-        """Strike out the groups and leaves that alone lift the bound to the cost to beat."""
+        """Strike out the groups and leaves that alone lift the bound to the cost to beat.
+
+        On the record only the multipliers that are kept strike out, so that a checker need not know more.
+        """
         inst = work.inst
         goal = self.target + SURE * max(1.0, abs(self.target))
-        if self.record is not None:  # what is struck out is struck out by the multipliers that are kept
+        if self.record is not None:
             work.theta = work.theta.astype(np.float32).astype(np.float64)
         rise, way = np.empty(len(inst.price)), np.empty(len(inst.rule))
-        base = alone(inst, self.leaves, way)
-        dead = base + way >= goal
+        dead = np.zeros(len(inst.rule), np.bool_)
+        if self.record is None:
+            dead = alone(inst, self.leaves, way) + way >= goal
         bound = bound_at(inst, self.leaves, work.theta, work.lam, rise, way)
         kept = bound + rise < goal
         dead = (dead | (bound + way >= goal)) & (inst.leaf >= 0)
-        if dead.any():
+        if dead.any() and self.record is None:
             support(inst, dead, kept)
-        elif kept.all():
+        if kept.all() and not dead.any():
             return work
         number = work.number
         if self.record is not None:
@@ -375,23 +397,24 @@ class Engine:
         cost = worth(self.root, self.leaves, point) if point.min(initial=0) >= 0 else np.inf
         if not np.isfinite(cost):
             return
-        if not self.limits.first and cost < self.cost:
+        best = self.best
+        if not self.limits.first and cost < best.cost:
             cost = improve(self.root, self.leaves, point, cost)
         if cost >= self.limits.beat:
             return
         tie = float(self.root.tie[point].sum())
         room = self.room * abs(cost)
-        if cost < self.cost - room:
+        if cost < best.cost - room:
             self.equals = 0
-        elif cost > self.cost + room or tie >= self.tie - CLOSE:
+        elif cost > best.cost + room or tie >= best.tie - CLOSE:
             return
         self.equals += 1
-        self.cost, self.tie = min(float(cost), self.cost), tie
-        self.cells = self.root.cell[point].astype(np.int64)
+        self.best = _Best(self.root.cell[point].astype(np.int64), min(float(cost), best.cost), tie)
         if self.equals > MOST_EQUALS:
             self.room = 0.0
-        self.target = self.cost + 2.0 * self.room * abs(self.cost) - self.step * (1.0 - 1e-6)
-        self._report(-np.inf)
+        cost = self.best.cost
+        self.target = cost + 2.0 * self.room * abs(cost) - self.step * (1.0 - 1e-6)
+        self._report()
 
     def _seed(self, hints: Ints | None) -> None:
         """Start from the cheapest of the known points."""
@@ -401,7 +424,7 @@ class Engine:
         groups = groups[(groups >= 0).all(axis=1)].astype(np.int32)
         taken = 0
         for i in np.argsort(self.root.price[groups].sum(axis=1), kind="stable").tolist():
-            if taken == SEEDS or self._over(-np.inf):
+            if taken == SEEDS or self._over():
                 return
             if np.isfinite(worth(self.root, self.leaves, groups[i])):
                 self._take(self.root.cell[groups[i]])

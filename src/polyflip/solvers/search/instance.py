@@ -81,8 +81,8 @@ class Leaves(NamedTuple):
     """What a leaf is worth: one value per row of the requirement, and its own price.
 
     A forbidden leaf has an infinite price.  ``least`` is what each row must reach, ``met`` what a sum
-    of doubles that reaches it cannot fall under, ``scale`` what the rows were multiplied by.  ``priced``
-    is 1 where leaves have prices of their own.
+    of doubles that reaches it cannot fall under, ``scale`` what the rows were multiplied by, and ``whole``
+    what made them whole before (0: nothing).  ``priced`` is 1 where leaves have prices of their own.
     """
 
     value: Floats
@@ -90,6 +90,7 @@ class Leaves(NamedTuple):
     least: Floats
     met: Floats
     scale: Floats
+    whole: Ints
     priced: int
 
 
@@ -114,7 +115,8 @@ def leaves_of(problem: Problem, weights: Floats | None = None) -> Leaves:
         met[i] = (row.at_least - (0.5 if row.whole else row.slack)) * scale
         least[i] = least[i] if row.whole else met[i]
     priced = int(bool(np.any((price != 0.0) & np.isfinite(price))))
-    return Leaves(value, price, least, met, scales, priced)
+    whole = np.array([row.scale if row.whole else 0 for row in rows], dtype=np.int64)
+    return Leaves(value, price, least, met, scales, whole, priced)
 
 
 def root_of(

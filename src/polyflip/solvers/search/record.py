@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from polyflip.core.proof import CLOSED, FILTERED, SPLIT, Proof
-from polyflip.core.space import Floats
+from polyflip.core.space import Floats, Ints
 from polyflip.solvers.search.instance import Instance
 
-__all__ = ["Record"]
+__all__ = ["MOST_PRICES", "Record"]
 
 MOST_PRICES = 40_000_000  # a record that would grow beyond this is given up
 
@@ -26,10 +26,14 @@ class _Multipliers(NamedTuple):
 
 
 class Record:
-    """Boxes by number; the first is the whole domain.  A box without a word is closed by being empty."""
+    """Boxes by number; the first is the whole domain.  A box without a word is closed by being empty.
 
-    def __init__(self, scale: Floats) -> None:
-        self.scale = scale
+    ``scale`` is what the engine multiplied the rows of the requirement by, ``whole`` by what they were
+    made whole (0: they were not).
+    """
+
+    def __init__(self, scale: Floats, whole: Ints) -> None:
+        self.scale, self.whole = scale, whole
         self.kind = [CLOSED]
         self.place: list[tuple[int, int]] = [(-1, -1)]
         self.multipliers: list[_Multipliers | None] = [None]
@@ -87,6 +91,7 @@ class Record:
         return Proof(
             unit=unit,
             whole=whole,
+            scale=self.whole,
             kind=np.array([self.kind[box] for box in order], dtype=np.int64),
             feature=np.array([self.place[box][0] for box in order], dtype=np.int64),
             cut=np.array([self.place[box][1] for box in order], dtype=np.int64),
