@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Real
 from pathlib import Path
@@ -14,6 +15,7 @@ from polyflip.answers import (
     Case,
     Counterfactual,
     PrimeImplicant,
+    Question,
     Robustness,
     Subject,
     Sufficiency,
@@ -24,19 +26,23 @@ from polyflip.answers import (
     robustness,
     suffices,
 )
-from polyflip.answers.case import matrix_of
-from polyflip.conditions import Where
+from polyflip.answers.case import matrix_of, point_of
+from polyflip.answers.many import answered
+from polyflip.answers.progress import Callback
+from polyflip.answers.question import targets_of
+from polyflip.conditions import Where, parse
 from polyflip.core.space import Floats
 from polyflip.distances import Distance
 from polyflip.errors import InputError
 from polyflip.features import Feature, Features, declare, listed
-from polyflip.frames import Row, Table, read_row, read_table
+from polyflip.frames import Row, Rows, Table, read_row, read_table
 from polyflip.readers import Reading, Vote, read_model
-from polyflip.solvers import Solver, solver_named
+from polyflip.solvers import Guided, Solver, solver_named
 from polyflip.solvers.ilp import Program
 
 __all__ = ["Explainer"]
 
+CHUNK = 1000  # rows that the model decides at once
 LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -116,6 +122,8 @@ class Explainer:
         solver: str | Solver = "auto",
         encoding: str | None = None,
         time_limit: float | None = None,
+        gap: float = 0.0,
+        callback: Callback | None = None,
     ) -> Counterfactual:
         """The least change that flips the decision for ``x``, proved.
 
@@ -125,14 +133,55 @@ class Explainer:
         an integer program, ``"tight"`` or ``"paper"``: with ``solver="ilp"`` (``"tight"`` where none is
         named), or with ``"auto"``, for which it then decides.
 
+        After ``time_limit`` seconds, on Ctrl-C, or once nothing cheaper than ``(1 - gap) * cost`` can
+        exist, the answer is the best so far, with its bound.  ``callback(incumbent, bound, elapsed)``
+        is told of every better point, and ten times a second; it stops the search by returning True.
+
         >>> from sklearn.tree import DecisionTreeClassifier
         >>> model = DecisionTreeClassifier(random_state=0).fit([[20, 0], [30, 1], [40, 0]], [0, 0, 1])
         >>> Explainer(model).counterfactual([30, 1]).changes[0].must
         '> 35'
         """
-        chosen = solver_named(solver, encoding)
+        chosen = _guided(solver_named(solver, encoding), gap)
         question = question_of(self._case(x), target, where, self._distance(distance), weights)
-        return counterfactual(question, chosen, _limit(time_limit))
+        return counterfactual(question, chosen, _limit(time_limit), callback)
+
+    def counterfactuals(
+        self,
+        X: Any,  # noqa: N803
+        target: object = None,
+        where: Where = None,
+        distance: Distance | None = None,
+        weights: Mapping[str, float] | None = None,
+        solver: str | Solver = "auto",
+        encoding: str | None = None,
+        time_limit: float | None = None,
+        gap: float = 0.0,
+        n_jobs: int = 1,
+    ) -> Iterator[Counterfactual]:
+        """A counterfactual for every row of a table, in order, as they are found.
+
+        The question is the same for all rows, and the limit of time is each row's own.  ``n_jobs``
+        threads share the rows (-1: as many as there are cores); the answers do not depend on it.
+        All rows are read before the first is answered.
+
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> model = DecisionTreeClassifier(random_state=0).fit([[20, 0], [30, 1], [40, 0]], [0, 0, 1])
+        >>> for answer in Explainer(model).counterfactuals([[20, 0], [40, 0]]):
+        ...     print(answer.changes[0])
+        x1: 20 -> 35.00001 (> 35)
+        x1: 40 -> 35 (<= 35)
+        """
+        chosen = _guided(solver_named(solver, encoding), gap)
+        limit, measure = _limit(time_limit), self._distance(distance)
+        parse(where, self._features)
+        rows = Rows.of(X, self._columns)
+        case = self._cases(rows, target)
+
+        def question(i: int) -> Question:
+            return question_of(case(i), target, where, measure, weights)
+
+        return answered(question, len(rows), chosen, limit, _threads(n_jobs))
 
     def prime_implicant(
         self,
@@ -221,6 +270,33 @@ class Explainer:
 
     def _case(self, x: Any) -> Case:
         row = x if isinstance(x, Row) else read_row(x, self._columns)
+        return Case.of(self._fitting(row)[0], row)
+
+    def _cases(self, rows: Rows, target: object) -> Callable[[int], Case]:
+        """The cases of many rows, made when they are asked for; all rows are looked at now, and decided."""
+        decided = np.empty(len(rows), dtype=np.int64)
+        for start in range(0, len(rows), CHUNK):
+            matrices = []
+            for i in range(start, min(start + CHUNK, len(rows))):
+                row = rows.row(i)
+                with _of_row(i):
+                    subject, matrix = self._fitting(row)
+                    point_of(subject.space, subject.features, row.values)
+                matrices.append(matrix)
+            decided[start : start + CHUNK] = self._reading.decide(np.vstack(matrices))
+
+        def case(i: int) -> Case:
+            row = rows.row(i)
+            subject = self._fitting(row)[0]
+            return Case(subject, row, point_of(subject.space, subject.features, row.values), int(decided[i]))
+
+        for i in np.unique(decided, return_index=True)[1].tolist():
+            with _of_row(i):
+                targets_of(case(i), target)
+        return case
+
+    def _fitting(self, row: Row) -> tuple[Subject, Floats]:
+        """The compiled model that a row fits, and the row as the model's own matrix."""
         matrix = matrix_of(self._columns, row.values, self._features)
         for column, value in zip(self._columns, matrix[0], strict=True):
             if abs(value) > LARGEST:
@@ -231,8 +307,8 @@ class Explainer:
             raise InputError(
                 f"column {sorted(gone)[0]!r} is missing (NaN), which {self._reading.kind} does not take"
             )
-        subject = self._subject(frozenset(gone), self._beyond_usual(matrix[0]))
-        return Case.of(subject, row)
+        known = {column for feature in self._features if feature.missing for column in feature.columns}
+        return self._subject(frozenset(gone - known), self._beyond_usual(matrix[0])), matrix
 
     def _beyond_usual(self, row: Floats) -> frozenset[str]:
         """Columns that were taken for 0/1 because the model usually has such, and hold other values."""
@@ -255,6 +331,35 @@ class Explainer:
         if feature.name in numeric:
             feature = replace(feature, kind="numeric", categories=(), codes=())
         return replace(feature, missing=True) if missing & set(feature.columns) else feature
+
+
+@contextmanager
+def _of_row(i: int) -> Iterator[None]:
+    """Name the row of which an error speaks."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"row {i}: {error}") from error
+
+
+def _guided(solver: Solver, gap: float) -> Solver:
+    """The solver, with the gap that will do."""
+    if isinstance(gap, bool) or not isinstance(gap, Real) or not 0 <= gap < 1:
+        raise InputError(f"gap={gap!r}: give a share of the cost, from 0 to less than 1")
+    if gap == 0:
+        return solver
+    if not isinstance(solver, Guided):
+        raise InputError(f"gap= goes with solver='search' or 'auto', not {solver.name!r}")
+    return solver.within(float(gap))
+
+
+def _threads(n_jobs: int) -> int:
+    """How many threads are meant: -1 is one per core, -2 one less, as joblib counts."""
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
+        raise InputError(f"n_jobs={n_jobs!r}: give a number of threads, or -1 for one per core")
+    from joblib import effective_n_jobs
+
+    return int(effective_n_jobs(int(n_jobs)))
 
 
 def _limit(time_limit: float | None) -> float | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import csv
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import narwhals as nw
 import numpy as np
@@ -12,9 +14,10 @@ import numpy.typing as npt
 
 from polyflip.errors import InputError
 
-__all__ = ["Row", "Table", "plain", "read_row", "read_table", "to_frame"]
+__all__ = ["Row", "Rows", "Table", "plain", "read_csv", "read_row", "read_table", "to_frame"]
 
 Column = npt.NDArray[Any]
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +107,73 @@ def read_row(x: Any, names: Sequence[str]) -> Row:
             f"x: {flat.size} values were given, but the model takes {len(names)}: {_listed(names)}"
         )
     return Row(dict(zip(names, flat.tolist() if flat.dtype == object else list(flat), strict=True)))
+
+
+class Rows:
+    """Many rows, each made when it is asked for.
+
+    >>> rows = Rows.of({"age": [20, 30], "sex": [0, 1]}, ["age", "sex"])
+    >>> len(rows), plain(rows.row(1).values["age"])
+    (2, 30)
+    """
+
+    def __init__(self, count: int, row: Callable[[int], Row]) -> None:
+        self.count, self.row = count, row
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return self.count
+
+    @classmethod
+    def of(cls, rows: Any, names: Sequence[str]) -> Rows:
+        """The rows of a frame, a mapping of columns or a two-dimensional array, or a list of single rows."""
+        if isinstance(rows, Mapping) or hasattr(rows, "shape") or nw.dependencies.is_into_dataframe(rows):
+            return cls._of_table(rows, names)
+        if isinstance(rows, str) or not isinstance(rows, Iterable):
+            raise InputError(f"X: give a table or a list of rows, not {type(rows).__name__}")
+        read = []
+        for i, row in enumerate(rows):
+            try:
+                read.append(read_row(row, names))
+            except InputError as error:
+                raise InputError(f"row {i}: {error}") from error
+        return cls(len(read), read.__getitem__)
+
+    @classmethod
+    def _of_table(cls, rows: Any, names: Sequence[str]) -> Rows:
+        labels = {str(label): label for label in _labels(rows)}
+        table = read_table(rows, names)
+        columns = _complete(table.columns, names)
+        index = getattr(rows, "index", None) if labels else None
+
+        def row(i: int) -> Row:
+            place = None if index is None else index[i : i + 1]
+            values: dict[str, object] = {name: column[i] for name, column in columns.items()}
+            return Row(values, table.schema, table.backend, labels, place)
+
+        return cls(table.rows, row)
+
+
+def read_csv(path: str | Path, names: Sequence[str]) -> Table:
+    """The named columns of a CSV file with a head; numbers where all values of a column are."""
+    try:
+        with Path(path).open(newline="", encoding="utf-8") as file:
+            lines = csv.DictReader(file)
+            absent = [name for name in names if name not in (lines.fieldnames or ())]
+            if absent:
+                raise InputError(f"{str(path)!r} has no column {_listed(absent)}")
+            rows = [[line[name] for name in names] for line in lines]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{str(path)!r} cannot be read as CSV: {error}") from error
+    return Table({name: _numbers([row[i] for row in rows]) for i, name in enumerate(names)})
+
+
+def _numbers(texts: Sequence[str | None]) -> Column:
+    """Texts as numbers where all of them are (an empty one is missing), else as they are."""
+    try:
+        return np.array([float(text) if text else np.nan for text in texts])
+    except ValueError:
+        return np.array(texts, dtype=object)
 
 
 def to_frame(values: Sequence[Mapping[str, object]], names: Sequence[str], like: Row) -> Any:
@@ -216,7 +286,7 @@ def _named(names: Sequence[str] | None, width: int, what: str) -> list[str]:
     return list(names)
 
 
-def _complete(values: Mapping[str, object], names: Sequence[str]) -> dict[str, object]:
+def _complete(values: Mapping[str, _T], names: Sequence[str]) -> dict[str, _T]:
     missing = [name for name in names if name not in values]
     if missing:
         raise InputError(f"x: no value for {_listed(missing)}; the model takes {_listed(names)}")

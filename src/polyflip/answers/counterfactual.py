@@ -13,6 +13,7 @@ from polyflip.answers import words
 from polyflip.answers.case import Case
 from polyflip.answers.certificate import Certificate, Evidence, certificate_of
 from polyflip.answers.flip import Flip, cheapest_flip, problem_of
+from polyflip.answers.progress import Callback, Progress
 from polyflip.answers.question import Question, domain_under
 from polyflip.answers.region import Change, Interval, Values, changes_between, region_of
 from polyflip.core import Cost, Status
@@ -34,6 +35,7 @@ class Counterfactual:
     ``target`` is the class that was reached or asked for; None where any other would have done.
     ``status`` says what is known: ``optimal`` (proved), ``feasible`` (valid, nothing cheaper than
     ``bound`` exists), ``infeasible`` (proved, ``reason`` says why) or ``unknown`` (out of time).
+    ``stopped`` says that it was ended by Ctrl-C, or by a callback.
     """
 
     status: Status
@@ -52,6 +54,7 @@ class Counterfactual:
     seconds: float
     reason: str = ""
     notes: tuple[str, ...] = ()
+    stopped: bool = False
     _like: Row = field(default_factory=lambda: Row({}), repr=False)
     _evidence: Evidence | None = field(default=None, repr=False)
 
@@ -125,10 +128,13 @@ class Counterfactual:
         return words.counterfactual_html(self)
 
 
-def counterfactual(question: Question, solver: Solver, time_limit: float | None) -> Counterfactual:
+def counterfactual(
+    question: Question, solver: Solver, time_limit: float | None, callback: Callback | None = None
+) -> Counterfactual:
     """Ask for the cheapest flip and read it back."""
-    case = question.case
-    flip = cheapest_flip(case, question.targets, question.domain, question.cost, solver, time_limit)
+    case, targets = question.case, question.targets
+    progress = None if callback is None else Progress(case, question.domain, len(targets), callback)
+    flip = cheapest_flip(case, targets, question.domain, question.cost, solver, time_limit, progress)
     solution, reading = flip.solution, case.subject.reading
     known = solution.cells is not None or len(question.targets) == 1
     wanted = reading.classes[flip.target] if known else None
@@ -152,11 +158,13 @@ def counterfactual(question: Question, solver: Solver, time_limit: float | None)
         seconds=solution.seconds,
         reason=reason,
         notes=(
+            *(("stopped before the end, as was wished",) if solution.stopped else ()),
             *_passed(flip),
             *question.cost.notes,
             *case.dissent(case.row.values, "row"),
             *case.dissent(flip.columns, "point"),
         ),
+        stopped=solution.stopped,
         _like=case.row,
         _evidence=Evidence(question, flip),
     )

@@ -9,6 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from polyflip.answers.case import Case
+from polyflip.answers.progress import Progress
 from polyflip.core import Cost, Domain, Problem, Requirement, Solution, Status
 from polyflip.core.requirement import roundoff
 from polyflip.core.space import Floats, Ints
@@ -56,6 +57,7 @@ def cheapest_flip(
     cost: Cost,
     solver: Solver,
     time_limit: float | None = None,
+    progress: Progress | None = None,
 ) -> Flip:
     """The cheapest point of any of the target classes.
 
@@ -65,21 +67,26 @@ def cheapest_flip(
     best: Flip | None = None
     bounds: list[float] = []
     passed: dict[int, tuple[Ints, ...]] = {}
+    stopped = False
     for target in targets:
         left = None if time_limit is None else time_limit - (perf_counter() - started)
-        flip = _one_target(case, target, domain, cost, solver, left)
+        watched = solver if progress is None else progress.following(solver, target)
+        flip = _one_target(case, target, domain, cost, watched, left)
+        if progress is not None:
+            progress.passed(flip.solution.bound)
         bounds.append(flip.solution.bound)
         passed |= flip.passed
         if best is None or _before(cost, flip.solution, best.solution):
             best = flip
-        if flip.solution.stopped:
+        stopped |= flip.solution.stopped
+        if stopped:
             bounds += [0.0] * (len(targets) - len(bounds))
             break
     if best is None:  # the model knows one class only
         nothing = Solution(Status.INFEASIBLE, None, np.inf, np.inf, solver.name, 0.0)
         return Flip(nothing, case.decided, None, None)
     bound = min(bounds)
-    solution = replace(best.solution, bound=bound, seconds=perf_counter() - started)
+    solution = replace(best.solution, bound=bound, seconds=perf_counter() - started, stopped=stopped)
     if solution.cells is None:
         status = Status.INFEASIBLE if bound == np.inf else Status.UNKNOWN
     else:

@@ -1,4 +1,4 @@
-"""The commands: ``polyflip paper`` computes the paper's tables."""
+"""The commands: ``paper`` computes the paper's tables, ``check`` confirms a certificate."""
 
 from __future__ import annotations
 
@@ -53,3 +53,27 @@ def paper(
         return
     console = Console()
     render(studies, console if console.is_terminal else Console(width=200))
+
+
+@app.command()
+def check(
+    certificate: Annotated[
+        Path, typer.Argument(help="The certificate, as answer.certificate.save() left it.")
+    ],
+    model: Annotated[Path, typer.Argument(help="The model: a .skops file, or with --trust a pickle.")],
+    data: Annotated[
+        Path | None, typer.Option(help="The training data as CSV: prices are then worked out anew.")
+    ] = None,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Load a pickle, which runs whatever code it holds.")
+    ] = False,
+) -> None:
+    """Confirm a certificate with the model alone; what is not confirmed is refused with the reason."""
+    from polyflip.answers import Certificate
+    from polyflip.certify import check as confirm
+    from polyflip.frames import read_csv
+    from polyflip.readers import load_model
+
+    read = Certificate.load(certificate)
+    table = None if data is None else read_csv(data, read.columns)
+    typer.echo(str(confirm(read, load_model(model, trust), table)))

@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from polyflip.errors import ModelError
+from polyflip.readers.files import load_model
 from polyflip.readers.fold import fold
 from polyflip.readers.reading import ColumnTrees, Reading, Vote
 
-__all__ = ["ColumnTrees", "Reading", "Vote", "fold", "read_model"]
+__all__ = ["ColumnTrees", "Reading", "Vote", "fold", "load_model", "read_model"]
 
 SUPPORTED = (
     "DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier, "

@@ -7,13 +7,14 @@ solver needs is in the problem.
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
 from polyflip.core import Extreme, Problem, Solution
-from polyflip.core.space import Floats
+from polyflip.core.space import Floats, Ints
 from polyflip.errors import InputError
 
-__all__ = ["Solver", "solver_named"]
+__all__ = ["Guided", "Solver", "solver_named"]
 
 
 class Solver(Protocol):
@@ -36,6 +37,20 @@ class Solver(Protocol):
         With a ``threshold`` the solver may stop as soon as it knows whether any point exceeds it: its
         point then does, or its bound is at most the threshold.
         """
+
+
+Watch = Callable[[Ints | None, float, float], bool]
+
+
+@runtime_checkable
+class Guided(Solver, Protocol):
+    """An engine that can be watched, and told how good an answer must be."""
+
+    def watched_by(self, watch: Watch) -> Guided:
+        """The same solver, which tells its best cells, their cost and its bound; it stops on true."""
+
+    def within(self, gap: float) -> Guided:
+        """The same solver, which ends as soon as nothing cheaper than ``(1 - gap) * cost`` can exist."""
 
 
 def solver_named(name: str | Solver, encoding: str | None = None) -> Solver:

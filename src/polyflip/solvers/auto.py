@@ -5,7 +5,7 @@ from __future__ import annotations
 from polyflip.core import Extreme, Problem, Solution
 from polyflip.core.space import Floats
 from polyflip.solvers.oracle import OracleSolver
-from polyflip.solvers.search import SearchSolver
+from polyflip.solvers.search import SearchSolver, Watch
 
 __all__ = ["AutoSolver"]
 
@@ -17,9 +17,17 @@ class AutoSolver:
 
     name = "auto"
 
-    def __init__(self) -> None:
-        self._search = SearchSolver()
+    def __init__(self, search: SearchSolver | None = None) -> None:
+        self._search = search or SearchSolver()
         self._oracle = OracleSolver()
+
+    def watched_by(self, watch: Watch) -> AutoSolver:
+        """The same solver, whose search is watched."""
+        return AutoSolver(self._search.watched_by(watch))
+
+    def within(self, gap: float) -> AutoSolver:
+        """The same solver, whose search may leave a gap."""
+        return AutoSolver(self._search.within(gap))
 
     def cheapest(self, problem: Problem, time_limit: float | None = None) -> Solution:
         """The cheapest point, from whichever solver is quicker here."""

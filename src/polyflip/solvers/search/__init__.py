@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Watch = Callable[[Ints | None, float, float], bool]
 
-__all__ = ["SearchSolver"]
+__all__ = ["SearchSolver", "Watch"]
 
 TIE_WORK = 5e6  # nodes times steps that the order among equals may take beyond the proof of the price
 EQUAL = 1e-9  # points whose prices differ by no more than this share are equal
@@ -48,6 +48,10 @@ class SearchSolver:
     def watched_by(self, watch: Watch) -> SearchSolver:
         """The same solver with somebody to watch it."""
         return SearchSolver(self.gap, watch)
+
+    def within(self, gap: float) -> SearchSolver:
+        """The same solver with a gap that will do."""
+        return SearchSolver(gap, self.watch)
 
     def cheapest(self, problem: Problem, time_limit: float | None = None) -> Solution:
         """The cheapest point, then among equals the first in the order that the cost states."""
