@@ -16,6 +16,8 @@ from polyflip.errors import InputError
 
 __all__ = ["Guided", "Solver", "solver_named"]
 
+PROGRAMS = ("ilp", "scip", "cpsat", "gurobi")  # solvers of integer programs
+
 
 class Solver(Protocol):
     """What every engine can be asked."""
@@ -54,9 +56,11 @@ class Guided(Solver, Protocol):
 
 
 def solver_named(name: str | Solver, encoding: str | None = None) -> Solver:
-    """A solver by name: ``auto``, ``search``, ``ilp`` or ``oracle``; a solver itself is returned.
+    """A solver by name; a solver itself is returned.
 
-    An encoding asks for the integer program: it goes with ``ilp``, and decides ``auto`` for it.
+    ``auto`` chooses; ``search`` is the exact engine, ``oracle`` brute force.  ``ilp`` is the integer program
+    solved by HiGHS, ``scip``, ``cpsat`` and ``gurobi`` the same program solved by others (extras).  An
+    encoding asks for the integer program: it goes with these, and decides ``auto`` for ``ilp``.
     """
     if encoding is not None:
         name = _encoded(name, encoding)
@@ -72,15 +76,17 @@ def solver_named(name: str | Solver, encoding: str | None = None) -> Solver:
         from polyflip.solvers.search import SearchSolver
 
         return SearchSolver()
-    if name == "ilp":
+    if name in PROGRAMS:
         from polyflip.solvers.ilp import IlpSolver
+        from polyflip.solvers.ilp.backends import backend_named
 
-        return IlpSolver() if encoding is None else IlpSolver(encoding)
+        return IlpSolver(encoding or "tight", None if name == "ilp" else backend_named(name))
     if name == "oracle":
         from polyflip.solvers.oracle import OracleSolver
 
         return OracleSolver()
-    raise InputError(f"solver={name!r} is not known; choose 'auto', 'search', 'ilp' or 'oracle'")
+    known = ", ".join(repr(each) for each in ("auto", "search", "oracle", *PROGRAMS))
+    raise InputError(f"solver={name!r} is not known; choose one of {known}")
 
 
 def _encoded(name: str | Solver, encoding: str) -> str | Solver:

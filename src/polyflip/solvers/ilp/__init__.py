@@ -1,4 +1,4 @@
-"""Problems as integer programs: the paper's encoding, the tight one, and HiGHS behind both.
+"""Problems as integer programs: the paper's encoding, the tight one, and general solvers behind both.
 
 Why this room exists: the paper's programs stay available as written, to be read, exported and
 solved; they are also the second opinion on every other engine.
@@ -16,6 +16,7 @@ from polyflip.core.ensemble import runs_of
 from polyflip.core.space import Floats, Ints
 from polyflip.errors import InputError, SolverError
 from polyflip.solvers.ilp import paper, tight
+from polyflip.solvers.ilp.backends import Backend, backend_named
 from polyflip.solvers.ilp.grid import Grid
 from polyflip.solvers.ilp.program import Expression, Outcome, Program
 
@@ -23,10 +24,6 @@ __all__ = ["IlpSolver", "Program", "encode"]
 
 TOLERANCE = 1e-6  # what a general solver's optimum is good for
 MOST_LOOPHOLES = 500
-LOOPHOLES = (
-    f"HiGHS returned {MOST_LOOPHOLES} points that meet the program only within its tolerance; "
-    "use another solver"
-)
 WIDEST = 1e3  # how far prices may lie above the cost for HiGHS's absolute tolerances to be harmless
 
 
@@ -50,17 +47,17 @@ def _unknown(encoding: str) -> InputError:
 
 
 class IlpSolver:
-    """HiGHS on one of the two encodings.
+    """A general solver (HiGHS where no other back-end is given) on one of the two encodings.
 
-    HiGHS accepts errors of about 1e-9 to 1e-6, and on forests it uses them.  So every point it
-    returns is checked on the ensemble itself; one that slipped through a tolerance is forbidden by
+    General solvers accept errors of about 1e-9 to 1e-6, and on forests they use them.  So every point
+    they return is checked on the ensemble itself; one that slipped through a tolerance is forbidden by
     a row of its own, and the program is solved again.
     """
 
-    def __init__(self, encoding: str = "tight") -> None:
+    def __init__(self, encoding: str = "tight", backend: Backend | None = None) -> None:
         check_encoding(encoding)
-        self.encoding = encoding
-        self.name = f"ilp ({encoding})"
+        self.encoding, self.backend = encoding, backend or backend_named("ilp")
+        self.name = f"{'ilp' if backend is None else backend.name} ({encoding})"
 
     def cheapest(self, problem: Problem, time_limit: float | None = None) -> Solution:
         """The cheapest point, then among equals the first in the order that the cost states."""
@@ -83,7 +80,7 @@ class IlpSolver:
     def _cheapest(self, problem: Problem, clock: _Clock) -> tuple[Solution, Ints | None]:
         """The cheapest point by its price alone."""
         program, grid, unit = self._priced(problem)
-        outcome, cells = _solve(problem, program, grid, clock)
+        outcome, cells = self._solve(problem, program, grid, clock)
         if outcome.status == "infeasible":
             return Solution(Status.INFEASIBLE, None, np.inf, np.inf, self.name, clock.elapsed), None
         bound = max(0.0, outcome.bound * unit)
@@ -115,7 +112,7 @@ class IlpSolver:
         program, grid = tight.score(problem, weights)
         base = float(problem.ensemble.base @ weights)
         for _ in range(MOST_LOOPHOLES):
-            outcome = program.solve(clock.left)
+            outcome = program.solve(clock.left, backend=self.backend)
             if outcome.status == "infeasible":
                 return Extreme(Status.INFEASIBLE, None, -np.inf, -np.inf, self.name, clock.elapsed)
             if outcome.values is None:
@@ -125,12 +122,26 @@ class IlpSolver:
                 break
             _forbid(problem, program, grid, cells)
         else:
-            raise SolverError(LOOPHOLES)
+            raise _loopholes(self.backend)
         value = float((problem.ensemble.scores(cells[None]) @ weights)[0])
         bound = max(value, base - outcome.bound)
         proved = outcome.status == "optimal" and bound - value <= TOLERANCE * max(1.0, abs(value))
         status = Status.OPTIMAL if proved else Status.FEASIBLE
         return Extreme(status, cells, value, bound, self.name, clock.elapsed)
+
+    def _solve(
+        self, problem: Problem, program: Program, grid: Grid, clock: _Clock
+    ) -> tuple[Outcome, Ints | None]:
+        """Solve until the point that comes back is one; what slips through a tolerance is forbidden."""
+        for _ in range(MOST_LOOPHOLES):
+            outcome = program.solve(clock.left, backend=self.backend)
+            if outcome.values is None:
+                return outcome, None
+            cells = grid.read(outcome.values)
+            if problem.meets(cells):
+                return outcome, cells
+            _forbid(problem, program, grid, cells)
+        raise _loopholes(self.backend)
 
     def _first_among_equals(self, problem: Problem, cells: Ints, clock: _Clock) -> Ints:
         """Among points of the same price, the one that changes fewest features, then moves least."""
@@ -141,7 +152,7 @@ class IlpSolver:
         room = problem.cost.room(best[0])
         program.row("no dearer", "price", program.objective, upper=(best[0] + room) / unit)
         program.minimise(grid.price(problem.cost.tie_break))
-        _, other = _solve(problem, program, grid, clock)
+        _, other = self._solve(problem, program, grid, clock)
         if other is not None and problem.cost.better(problem.cost.rank(other), best):
             return other
         return cells
@@ -183,17 +194,11 @@ class _Clock:
         return None if self.limit is None else self.limit - self.elapsed
 
 
-def _solve(problem: Problem, program: Program, grid: Grid, clock: _Clock) -> tuple[Outcome, Ints | None]:
-    """Solve until the point that comes back is one; what slips through a tolerance is forbidden."""
-    for _ in range(MOST_LOOPHOLES):
-        outcome = program.solve(clock.left)
-        if outcome.values is None:
-            return outcome, None
-        cells = grid.read(outcome.values)
-        if problem.meets(cells):
-            return outcome, cells
-        _forbid(problem, program, grid, cells)
-    raise SolverError(LOOPHOLES)
+def _loopholes(backend: Backend) -> SolverError:
+    return SolverError(
+        f"{backend.name} returned {MOST_LOOPHOLES} points that meet the program only within its tolerance; "
+        "use another solver"
+    )
 
 
 def _forbid(problem: Problem, program: Program, grid: Grid, cells: Ints) -> None:

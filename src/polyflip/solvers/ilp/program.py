@@ -1,4 +1,4 @@
-"""An integer linear program with names: rows in groups, written to a file, solved by HiGHS.
+"""An integer linear program with names: rows in groups, written to a file, solved by a back-end.
 
 No modelling layer: a list of rows over named columns is all that the encodings need, and the names
 are what lets a reader put the program next to the paper.
@@ -6,20 +6,23 @@ are what lets a reader put the program next to the paper.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from polyflip.core.space import Floats
-from polyflip.errors import InputError, SolverError
+from polyflip.errors import InputError
 
-__all__ = ["Expression", "Outcome", "Program", "Row"]
+if TYPE_CHECKING:
+    from polyflip.solvers.ilp.backends import Backend
+
+__all__ = ["Expression", "Outcome", "Program", "Row", "Sparse"]
 
 INF = float("inf")
-TOLERANCES = (1e-9, 1e-8, 1e-7)
 
 
 @dataclass(frozen=True)
@@ -65,9 +68,23 @@ class Row:
     upper: float
 
 
+class Sparse(NamedTuple):
+    """A program as arrays: entries of row r are ``start[r]:start[r + 1]``."""
+
+    cost: Floats
+    start: npt.NDArray[np.int32]
+    column: npt.NDArray[np.int32]
+    value: Floats
+    lower: Floats
+    upper: Floats
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """What HiGHS said: a status, the columns' values, and the proven bound on the objective."""
+    """What a back-end said: a status, the columns' values, and the proven bound on the objective.
+
+    ``status`` is ``optimal``, ``infeasible`` or ``time limit``.
+    """
 
     status: str
     values: Floats | None
@@ -75,7 +92,7 @@ class Outcome:
 
 
 class Program:
-    """An integer program under construction, and its solution by HiGHS.
+    """An integer program under construction, and its solution.
 
     >>> program = Program()
     >>> x = program.column("x", integer=True)
@@ -166,110 +183,37 @@ class Program:
             target.open("w").close()  # HiGHS ends the process where it cannot write
         except OSError as error:
             raise InputError(f"write_program: {str(target)!r} cannot be written: {error.strerror}") from error
-        highs = self._highs(None, named=True)
-        _check(highs.writeModel(str(target)), "writeModel")
+        from polyflip.solvers.ilp.backends.highs import write
+
+        write(self, target)
         return target
 
-    def solve(self, time_limit: float | None = None, start: Floats | None = None) -> Outcome:
-        """Ask HiGHS; every call's status is checked, and one thread is used.
-
-        (Changing the number of threads between runs of one process makes HiGHS fail.)
-        """
+    def solve(
+        self, time_limit: float | None = None, start: Floats | None = None, backend: Backend | None = None
+    ) -> Outcome:
+        """Ask a back-end (HiGHS where none is named), from a known point where one is given."""
         if time_limit is not None and time_limit <= 0:
             return Outcome("time limit", None, -INF)
-        for tolerance in TOLERANCES:  # the strictest is not always reached; whoever asks checks the point
-            outcome = self._outcome(tolerance, time_limit, start)
-            if outcome is not None:
-                return outcome
-        raise SolverError("HiGHS stopped without saying what it found")
-
-    def _outcome(self, tolerance: float, time_limit: float | None, start: Floats | None) -> Outcome | None:
-        import highspy
-
-        highs = self._highs(time_limit, tolerance)
-        if start is not None:
-            given = highspy.HighsSolution()
-            given.col_value = start
-            _check(highs.setSolution(given), "setSolution")
-        _check(highs.run(), "run")
-        status = highs.getModelStatus()
-        kind = highspy.HighsModelStatus
-        info = highs.getInfo()
-        found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
-        values = np.array(highs.getSolution().col_value) if found else None
-        bound = float(info.mip_dual_bound) if any(self.integer) else float(info.objective_function_value)
-        if status in (kind.kInfeasible, kind.kUnboundedOrInfeasible):  # every column is bounded
-            return Outcome("infeasible", None, INF)
-        if status == kind.kOptimal:
-            return Outcome("optimal", values, bound)
-        if status == kind.kModelEmpty:  # no columns: feasible iff every row holds for nothing
+        if not self.names:  # no columns: feasible iff every row holds for nothing
             if all(row.lower <= 0.0 <= row.upper for row in self.rows):
                 return Outcome("optimal", np.zeros(0), self.objective.constant)
             return Outcome("infeasible", None, INF)
-        if status in (kind.kTimeLimit, kind.kInterrupt):
-            return Outcome("time limit", values, bound if any(self.integer) else -INF)
-        if status == kind.kUnknown:
-            return None
-        raise SolverError(f"HiGHS stopped with {highs.modelStatusToString(status)!r}")
+        if backend is None:
+            from polyflip.solvers.ilp.backends.highs import HighsBackend
 
-    def _highs(self, time_limit: float | None, tolerance: float = 1e-9, named: bool = False) -> highspy.Highs:  # type: ignore[name-defined]  # noqa: F821
-        import highspy
+            backend = HighsBackend()
+        return backend.solve(self, time_limit, start)
 
-        model = highspy.HighsLp()
-        model.num_col_, model.num_row_ = len(self.names), len(self.rows)
+    def sparse(self) -> Sparse:
+        """The rows as one sparse matrix, and the objective as one vector."""
         cost = np.zeros(len(self.names))
         for column, value in self.objective.terms.items():
             cost[column] = value
-        model.col_cost_, model.offset_ = cost, self.objective.constant
-        model.col_lower_, model.col_upper_ = np.array(self.lower), np.array(self.upper)
-        model.row_lower_ = np.array([row.lower for row in self.rows])
-        model.row_upper_ = np.array([row.upper for row in self.rows])
-        kind = highspy.HighsVarType
-        model.integrality_ = [kind.kInteger if each else kind.kContinuous for each in self.integer]
-        matrix = model.a_matrix_
-        matrix.format_ = highspy.MatrixFormat.kRowwise
-        matrix.start_ = np.concatenate([[0], np.cumsum([len(row.terms) for row in self.rows])]).astype(
-            np.int32
+        return Sparse(
+            cost=cost,
+            start=np.concatenate([[0], np.cumsum([len(row.terms) for row in self.rows])]).astype(np.int32),
+            column=np.array([c for row in self.rows for c in row.terms], dtype=np.int32),
+            value=np.array([v for row in self.rows for v in row.terms.values()], dtype=np.float64),
+            lower=np.array([row.lower for row in self.rows]),
+            upper=np.array([row.upper for row in self.rows]),
         )
-        matrix.index_ = np.array([c for row in self.rows for c in row.terms], dtype=np.int32)
-        matrix.value_ = np.array([v for row in self.rows for v in row.terms.values()], dtype=np.float64)
-        if named:
-            model.col_names_ = _distinct(self.names)
-            model.row_names_ = _distinct([row.name for row in self.rows])
-        highs = highspy.Highs()  # type: ignore[no-untyped-call]
-        for option, setting in (
-            ("output_flag", False),
-            ("threads", 1),
-            ("random_seed", 0),
-            ("presolve", "off"),  # with it HiGHS 1.15.1 calls wrong points optimal, see tests/solvers
-            ("mip_rel_gap", 0.0),
-            ("mip_abs_gap", 1e-9),
-            ("mip_feasibility_tolerance", tolerance),
-            ("primal_feasibility_tolerance", tolerance),
-            ("dual_feasibility_tolerance", tolerance),
-        ):
-            _check(highs.setOptionValue(option, setting), option)
-        if time_limit is not None:
-            _check(highs.setOptionValue("time_limit", float(time_limit)), "time_limit")
-        _check(highs.passModel(model), "passModel")
-        return highs
-
-
-def _check(status: object, call: str) -> None:
-    import highspy
-
-    if status == highspy.HighsStatus.kError:
-        raise SolverError(f"HiGHS refused the call {call!r}")
-
-
-def _distinct(names: list[str]) -> list[str]:
-    """Names as program files allow them (no blanks or signs), each once."""
-    seen: Counter[str] = Counter()
-    safe = []
-    for name in names:
-        plain = name.replace("<=", "_le_").replace(">", "_gt_").replace("=", "_is_").replace(" - ", "_minus_")
-        plain = re.sub(r"[^A-Za-z0-9_.]+", "_", plain).strip("_")
-        plain = plain if re.match(r"[A-DF-Za-df-z_]", plain) else f"x_{plain}"
-        seen[plain] += 1
-        safe.append(plain if seen[plain] == 1 else f"{plain}__{seen[plain]}")
-    return safe

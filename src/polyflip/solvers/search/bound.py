@@ -20,103 +20,114 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["alone", "ascend", "bound_at", "share_out", "support"]
+__all__ = ["alone", "ascend", "bound_at", "closed_pieces", "share_out", "support"]
 
 MOMENTUM = 0.7
 PATIENCE = 12
 SLOWER = 0.6
 FORGET = 0.06
 CHECK = 10
-NOWHERE = 1e30  # the price of an empty part
-FAR = 1e29  # more than any real price
+NOWHERE = 1e30  # the price of an empty part, or of a piece that is shut
+LOOK = 4  # steps from one look at the chosen point to the next
 
 
 @njit(cache=True, nogil=True)
-def _features(inst, theta, value, choice, slope):
-    """The features' part: what each group is worth, and the cheapest group of each feature."""
-    features = len(inst.first) - 1
+def _features(inst, theta, first, last, value, choice, slope):
+    """The features' part: what each group is worth, and the cheapest of each feature's open groups."""
     slope[:] = 0.0
     for s in range(len(inst.slot_feature)):
-        last = 0.0
+        before = 0.0
         for p in range(inst.pieces[s], inst.pieces[s + 1]):
-            slope[inst.piece_low[p]] += last - theta[p]
-            last = theta[p]
-        slope[inst.first[inst.slot_feature[s] + 1]] += last
+            slope[inst.piece_low[p]] += before - theta[p]
+            before = theta[p]
+        slope[inst.first[inst.slot_feature[s] + 1]] += before
     total = 0.0
     level = 0.0
-    for j in range(features):
+    for j in range(len(first)):
         least = np.inf
+        low, high = first[j], last[j]
+        best = choice[j]
         for g in range(inst.first[j], inst.first[j + 1]):
             level += slope[g]
             value[g] = inst.price[g] + level
-            if value[g] < least:
+            if value[g] < least and low <= g < high:
                 least = value[g]
-                choice[j] = g
+                best = g
+        choice[j] = best
         total += least
     return total
 
 
 @njit(cache=True, nogil=True)
-def _parts(inst, theta, ends, worth):
-    """The least price in each part; most parts begin or end with their slot, and share what they need."""
+def _parts(inst, theta, shut, worth, pick):
+    """The least price in each part, and the first piece that has it."""
     count = len(theta)
     for s in range(len(inst.slot_feature)):
         low, high = inst.pieces[s], inst.pieces[s + 1]
-        least = NOWHERE
+        least, best = NOWHERE, low
         for p in range(low, high):
-            least = min(least, theta[p])
-            ends[p] = least
-        least = NOWHERE
+            here = theta[p] + shut[p]
+            if here < least:
+                least, best = here, p
+            worth[p], pick[p] = least, best
+        least, best = NOWHERE, high - 1
         for p in range(high - 1, low - 1, -1):
-            least = min(least, theta[p])
-            ends[count + p] = least
-    for q in range(len(inst.part_end)):
-        at = inst.part_end[q]
-        if at >= 0:
-            worth[q] = ends[at]
-            continue
-        least = NOWHERE
-        for k in range(inst.part_run[q], inst.part_run[q + 1]):
-            for p in range(inst.part_low[k], inst.part_high[k]):
-                least = min(least, theta[p])
-        worth[q] = least
+            here = theta[p] + shut[p]
+            if here <= least:
+                least, best = here, p
+            worth[count + p], pick[count + p] = least, best
+    for k in range(len(inst.odd_run) - 1):
+        least, best = NOWHERE, 0
+        for run in range(inst.odd_run[k], inst.odd_run[k + 1]):
+            for p in range(inst.odd_low[run], inst.odd_high[run]):
+                here = theta[p] + shut[p]
+                if here < least:
+                    least, best = here, p
+        worth[2 * count + k], pick[2 * count + k] = least, best
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _holds(inst, part, piece):
+    """Whether a part of the piece's slot holds the piece."""
+    count = len(inst.piece_low)
+    if part < count:
+        return piece <= part
+    if part < 2 * count:
+        return piece >= part - count
+    for run in range(inst.odd_run[part - 2 * count], inst.odd_run[part - 2 * count + 1]):
+        if inst.odd_low[run] <= piece < inst.odd_high[run]:
+            return True
+    return False
 
 
 @njit(cache=True, nogil=True)
-def _pick(part_run, part_low, part_high, theta, q, least, own):
-    """The piece of a part that has its least price: ``own`` where it is one of them."""
-    first = -1
-    for k in range(part_run[q], part_run[q + 1]):
-        low, high = part_low[k], part_high[k]
-        if low <= own < high and theta[own] == least:
-            return own
-        for p in range(low, high if first < 0 else low):
-            if theta[p] == least:
-                first = p
-                break
-    return first
+def _leaf_worths(inst, leaves, lam, own):
+    """What each leaf is worth by itself: its price, less what it gives to the rows."""
+    for i in range(len(inst.leaf)):
+        leaf = inst.leaf[i]
+        if leaf >= 0:
+            here = leaves.price[leaf]
+            for row in range(len(lam)):
+                here -= lam[row] * leaves.value[leaf, row]
+            own[i] = here
 
 
 @njit(cache=True, nogil=True)
-def _trees(inst, leaves, lam, worth, way, chosen):
+def _trees(inst, own, worth, way, chosen):
     """The trees' part: the cheapest leaf of each tree; ``way`` is the worth of each node."""
     total = 0.0
-    rows = len(lam)
     for t in range(len(inst.tree)):
         base = 0.0
-        for q in range(inst.parts[t], inst.parts[t] + inst.slots[t + 1] - inst.slots[t]):
-            base += worth[q]
+        for s in range(inst.slots[t], inst.slots[t + 1]):
+            base += worth[inst.pieces[s + 1] - 1]
         root = inst.roots[t]
         way[root] = base
         least = np.inf
         best = -1
         for i in range(root + 1, inst.roots[t + 1]):
             here = way[inst.parent[i]] + worth[inst.new[i]] - worth[inst.old[i]]
-            leaf = inst.leaf[i]
-            if leaf >= 0:
-                here += leaves.price[leaf]
-                for row in range(rows):
-                    here -= lam[row] * leaves.value[leaf, row]
+            if inst.leaf[i] >= 0:
+                here += own[i]
                 if here < least:
                     least = here
                     best = i
@@ -144,13 +155,13 @@ def bound_at(inst, leaves, theta, lam, value, way):
     ``way[i]`` by how much if the tree of leaf i must end there.
     """
     features = len(inst.first) - 1
-    choice = np.zeros(features, np.int32)
-    slope = np.empty(len(inst.price) + 1)
-    ends, worth = np.empty(2 * len(inst.piece_low)), np.empty(len(inst.part_slot))
-    chosen = np.zeros(len(inst.tree), np.int32)
-    total = _features(inst, theta, value, choice, slope)
-    _parts(inst, theta, ends, worth)
-    total += _trees(inst, leaves, lam, worth, way, chosen)
+    choice, chosen = np.zeros(features, np.int32), np.zeros(len(inst.tree), np.int32)
+    slope, own = np.empty(len(inst.price) + 1), np.empty(len(inst.rule))
+    worth, pick = _room_for_parts(inst)
+    total = _features(inst, theta, inst.first[:-1], inst.first[1:], value, choice, slope)
+    _parts(inst, theta, np.zeros(len(theta)), worth, pick)
+    _leaf_worths(inst, leaves, lam, own)
+    total += _trees(inst, own, worth, way, chosen)
     total += _constant(inst, leaves, lam)
     for j in range(features):
         least = value[choice[j]]
@@ -162,6 +173,26 @@ def bound_at(inst, leaves, theta, lam, value, way):
             for i in range(inst.roots[t], inst.roots[t + 1]):
                 way[i] -= least
     return total
+
+
+@njit(cache=True, nogil=True)
+def _room_for_parts(inst):
+    count = 2 * len(inst.piece_low) + len(inst.odd_run) - 1
+    return np.empty(count), np.zeros(count, np.int32)
+
+
+@njit(cache=True, nogil=True)
+def closed_pieces(inst, j, low, high):
+    """NOWHERE for the pieces without a group of feature j from ``low`` to ``high``, else nothing."""
+    shut = np.zeros(len(inst.piece_low))
+    for s in range(len(inst.slot_feature)):
+        if inst.slot_feature[s] != j:
+            continue
+        for p in range(inst.pieces[s], inst.pieces[s + 1]):
+            end = inst.piece_low[p + 1] if p + 1 < inst.pieces[s + 1] else inst.first[j + 1]
+            if end <= low or inst.piece_low[p] >= high:
+                shut[p] = NOWHERE
+    return shut
 
 
 @njit(cache=True, nogil=True)
@@ -212,36 +243,117 @@ def _real_cost(inst, leaves, choice, score):
 
 
 @njit(cache=True, nogil=True)
-def ascend(inst, leaves, theta, lam, target, enough, steps, pace, hope, best_theta, best_lam, mean, point):
+def _askers(inst):
+    """The slots of each feature."""
+    start = np.zeros(len(inst.first), np.int32)
+    for j in inst.slot_feature:
+        start[j + 1] += 1
+    for j in range(len(start) - 1):
+        start[j + 1] += start[j]
+    at, slots = start[:-1].copy(), np.empty(len(inst.slot_feature), np.int32)
+    for s, j in enumerate(inst.slot_feature):
+        slots[at[j]] = s
+        at[j] += 1
+    return start, slots
+
+
+@njit(cache=True, nogil=True)
+def _follow(inst, asking, slots, choice, before, own):
+    """The piece of each slot in which the choice lies, worked out anew for features that chose anew."""
+    for j in range(len(choice)):
+        group = choice[j]
+        if group == before[j]:
+            continue
+        before[j] = group
+        for k in range(asking[j], asking[j + 1]):
+            s = slots[k]
+            piece = inst.pieces[s]
+            for p in range(inst.pieces[s] + 1, inst.pieces[s + 1]):
+                piece += inst.piece_low[p] <= group
+            own[s] = piece
+
+
+@njit(cache=True, nogil=True)
+def _disagree(inst, theta, worth, pick, chosen, own, part, dtheta):
+    """Add to the direction where trees and features choose different pieces; returns its square.
+
+    A tree that may choose the feature's own piece at the same price does.
+    """
+    square = 0.0
+    for t in range(len(chosen)):
+        low, high = inst.slots[t], inst.slots[t + 1]
+        for s in range(low, high):
+            part[s] = -1
+        i = chosen[t]
+        while inst.parent[i] >= 0:
+            s = inst.turn[i]
+            if part[s] < 0:
+                part[s] = inst.new[i]
+            i = inst.parent[i]
+        for s in range(low, high):
+            q = part[s] if part[s] >= 0 else inst.pieces[s + 1] - 1
+            piece, other = own[s], pick[q]
+            if piece == other or (theta[piece] == worth[q] and _holds(inst, q, piece)):
+                continue
+            dtheta[other] += 1.0
+            dtheta[piece] -= 1.0
+            square += 2.0
+    return square
+
+
+@njit(cache=True, nogil=True)
+def ascend(
+    inst,
+    leaves,
+    theta,
+    lam,
+    first,
+    last,
+    shut,
+    target,
+    enough,
+    steps,
+    pace,
+    hope,
+    best_theta,
+    best_lam,
+    mean,
+    point,
+):
     """Climb from ``theta, lam`` for at most ``steps`` steps, each as long as if ``target`` were the top.
 
+    Features keep to the groups from ``first`` to ``last``; ``shut`` is NOWHERE for pieces without any.
     Stops where the bound reaches ``enough``, or where ``CHECK`` steps close less than the share ``hope`` of
     what is still missing.  Leaves the best multipliers in ``best_*``, the share of
     steps in which each group was chosen in ``mean``, and in ``point`` the groups of the cheapest real
     point that was met.  Returns the best bound, the price of that point,
     and the steps taken.
-    """
-    features, rows = len(inst.first) - 1, len(lam)
-    value, choice = np.empty(len(inst.price)), np.zeros(features, np.int32)
-    slope = np.empty(len(inst.price) + 1)
-    ends, worth = np.empty(2 * len(inst.piece_low)), np.empty(len(inst.part_slot))
-    way, chosen = np.empty(len(inst.rule)), np.zeros(len(inst.tree), np.int32)
+    """  # fmt: skip
+    features, rows = len(first), len(lam)
+    value, slope = np.empty(len(inst.price)), np.empty(len(inst.price) + 1)
+    choice, before = np.zeros(features, np.int32), np.full(features, -1, np.int32)
+    choice[:] = first
+    worth, pick = _room_for_parts(inst)
+    way, own_worth = np.empty(len(inst.rule)), np.empty(len(inst.rule))
+    chosen = np.zeros(len(inst.tree), np.int32)
     dtheta, dlam = np.zeros(len(theta)), np.zeros(rows)
-    final = np.empty(len(inst.slot_feature), np.int32)
+    own, part = np.empty(len(inst.slot_feature), np.int32), np.empty(len(inst.slot_feature), np.int32)
+    asking, slots = _askers(inst)
     score = np.empty(rows)
     best, found = -np.inf, np.inf
     stale = 0
-    before = -np.inf
+    reached = -np.inf
     taken = 0
     for step in range(steps):
         if step % CHECK == 0:
-            if best - before < hope * (enough - best):
+            if best - reached < hope * (enough - best):
                 break
-            before = best
+            reached = best
         taken += 1
-        total = _features(inst, theta, value, choice, slope)
-        _parts(inst, theta, ends, worth)
-        total += _trees(inst, leaves, lam, worth, way, chosen)
+        total = _features(inst, theta, first, last, value, choice, slope)
+        _parts(inst, theta, shut, worth, pick)
+        _leaf_worths(inst, leaves, lam, own_worth)
+        total += _trees(inst, own_worth, worth, way, chosen)
         total += _constant(inst, leaves, lam)
         if total > best:
             stale = stale if total < best + 1e-4 * abs(best) else 0
@@ -255,40 +367,17 @@ def ascend(inst, leaves, theta, lam, target, enough, steps, pace, hope, best_the
             pace *= SLOWER
             if pace < 1e-3:
                 break
-        cost = _real_cost(inst, leaves, choice, score)
-        if cost < found:
-            found = cost
-            point[:] = choice
+        if step % LOOK == 0:
+            cost = _real_cost(inst, leaves, choice, score)
+            if cost < found:
+                found = cost
+                point[:] = choice
         for g in range(len(mean)):
             mean[g] *= 1.0 - FORGET
         for j in range(features):
             mean[choice[j]] += FORGET
-        for p in range(len(dtheta)):
-            dtheta[p] *= MOMENTUM
-        square = 0.0
-        for t in range(len(chosen)):
-            low = inst.slots[t]
-            whole = inst.parts[t]
-            for s in range(low, inst.slots[t + 1]):
-                final[s] = whole + s - low
-            i = chosen[t]
-            while inst.parent[i] >= 0:
-                s = inst.part_slot[inst.new[i]]
-                if final[s] == whole + s - low:
-                    final[s] = inst.new[i]
-                i = inst.parent[i]
-            for s in range(low, inst.slots[t + 1]):
-                q = final[s]
-                group = choice[inst.slot_feature[s]]
-                own = inst.pieces[s]
-                while own + 1 < inst.pieces[s + 1] and inst.piece_low[own + 1] <= group:
-                    own += 1
-                other = _pick(inst.part_run, inst.part_low, inst.part_high, theta, q, worth[q], own)
-                if other == own:
-                    continue
-                dtheta[other] += 1.0
-                dtheta[own] -= 1.0
-                square += 2.0
+        _follow(inst, asking, slots, choice, before, own)
+        square = _disagree(inst, theta, worth, pick, chosen, own, part, dtheta)
         for row in range(rows):
             short = leaves.least[row] - inst.got[row]
             for t in range(len(chosen)):
@@ -298,10 +387,15 @@ def ascend(inst, leaves, theta, lam, target, enough, steps, pace, hope, best_the
             square += short * short
             dlam[row] = short + MOMENTUM * dlam[row]
         if square == 0.0:  # the choices agree: this bound is the box's true minimum
+            cost = _real_cost(inst, leaves, choice, score)
+            if cost < found:
+                found = cost
+                point[:] = choice
             break
         length = pace * (1.0 - MOMENTUM) * (target - total) / square
         for p in range(len(theta)):
             theta[p] += length * dtheta[p]
+            dtheta[p] *= MOMENTUM
         for row in range(rows):
             lam[row] = max(0.0, lam[row] + length * dlam[row])
     return best, found, taken
@@ -324,8 +418,8 @@ def alone(inst, leaves, way):
         for p in range(inst.pieces[s], inst.pieces[s + 1]):
             end = inst.piece_low[p + 1] if p + 1 < inst.pieces[s + 1] else inst.first[j + 1]
             theta[p] = inst.price[inst.piece_low[p] : end].min() - least[j]
-    ends, worth = np.empty(2 * len(inst.piece_low)), np.empty(len(inst.part_slot))
-    _parts(inst, theta, ends, worth)
+    worth, pick = _room_for_parts(inst)
+    _parts(inst, theta, np.zeros(len(theta)), worth, pick)
     for t in range(len(inst.tree)):
         root = inst.roots[t]
         way[root] = 0.0
@@ -344,7 +438,8 @@ def alone(inst, leaves, way):
 @njit(cache=True, nogil=True)
 def support(inst, dead, kept):
     """Strike out the groups at which some tree has no leaf left."""
-    marked = np.zeros(len(inst.piece_low), np.bool_)
+    count = len(inst.piece_low)
+    marked = np.zeros(count, np.bool_)
     reached = np.zeros(len(inst.slot_feature), np.int32)
     seen = np.full(len(inst.slot_feature), -1, np.int32)
     for t in range(len(inst.tree)):
@@ -355,13 +450,17 @@ def support(inst, dead, kept):
             live += 1
             at = i
             while inst.parent[at] >= 0:
-                q = inst.new[at]
-                s = inst.part_slot[q]
+                s, q = inst.turn[at], inst.new[at]
                 if seen[s] != i:
                     seen[s] = i
                     reached[s] += 1
-                    for k in range(inst.part_run[q], inst.part_run[q + 1]):
-                        marked[inst.part_low[k] : inst.part_high[k]] = True
+                    if q < count:
+                        marked[inst.pieces[s] : q + 1] = True
+                    elif q < 2 * count:
+                        marked[q - count : inst.pieces[s + 1]] = True
+                    else:
+                        for run in range(inst.odd_run[q - 2 * count], inst.odd_run[q - 2 * count + 1]):
+                            marked[inst.odd_low[run] : inst.odd_high[run]] = True
                 at = inst.parent[at]
         for s in range(inst.slots[t], inst.slots[t + 1]):
             if reached[s] < live:

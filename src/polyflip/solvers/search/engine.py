@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from polyflip.core import Problem
 from polyflip.core.space import Bools, Floats, Ints
-from polyflip.solvers.search.bound import alone, ascend, bound_at, share_out, support
+from polyflip.solvers.search.bound import alone, ascend, bound_at, closed_pieces, share_out, support
 from polyflip.solvers.search.branch import History, candidates
 from polyflip.solvers.search.incumbent import improve, repair, score_at, worth
 from polyflip.solvers.search.instance import Instance, Leaves, root_of, shrink
@@ -23,8 +23,9 @@ __all__ = ["Engine", "Limits", "Prices", "Result"]
 
 ROOT_STEPS, ROOT_ROUNDS, ROOT_HOPE = 120, 6, 0.01
 STEPS = 80
-TRIAL_STEPS = 8
-TRIALS, LOOK = 8, 2
+TRIAL_STEPS, TRIAL_PACE = 8, 0.5
+PACE, HOPE = 0.5, 0.0
+TRIALS, LOOK = 10, 3
 SEEDS = 6
 MOST_EQUALS = 200  # equally cheap points that are looked at before the order among them is given up
 CLOSE = 1e-12  # a bound this near (of the cost to beat, or of one) has reached it
@@ -119,6 +120,17 @@ class _Work:
         self.number, self.inst, self.into, self.dead, self.bound = number, inst, into, dead, bound
         self.theta, self.lam = theta, lam.copy()
         self.mean = np.zeros(len(inst.price))
+
+
+class _Half(NamedTuple):
+    """A half of a box that was tried: the groups of a feature that it keeps, and how far it climbed."""
+
+    feature: int
+    low: int
+    high: int
+    bound: float
+    theta: Floats
+    lam: Floats
 
 
 class Engine:
@@ -231,7 +243,7 @@ class Engine:
             if root:
                 self._climb(work, ROOT_STEPS, 1.0 if climb == 0 else 0.6, ROOT_HOPE)
             else:
-                self._climb(work, STEPS, 0.5)
+                self._climb(work, STEPS, PACE, HOPE)
             if self._closed(work.bound):
                 self._close(work)
                 return None
@@ -247,18 +259,27 @@ class Engine:
         return self._split(work)
 
     def _climb(self, work: _Work, steps: int, pace: float, hope: float = 0.0) -> None:
+        first, last = work.inst.first[:-1], work.inst.first[1:]
+        shut = np.zeros(len(work.theta))
+        work.theta, work.lam, bound = self._ascend(work, work.mean, first, last, shut, steps, pace, hope)
+        work.bound = max(work.bound, bound)
+
+    def _ascend(
+        self, work: _Work, mean: Floats, first: Ints, last: Ints, shut: Floats,
+        steps: int, pace: float, hope: float,
+    ) -> tuple[Floats, Floats, float]:  # fmt: skip
+        """Climb from a box's multipliers; returns the best of them, and the bound. A good point is taken."""
         best_theta, best_lam = np.empty_like(work.theta), np.empty_like(work.lam)
-        point = np.zeros(len(work.inst.first) - 1, np.int32)
+        point = np.zeros(len(first), np.int32)
         goal = self.target + 1e-6 * max(1.0, abs(self.target))
         bound, found, taken = ascend(
-            work.inst, self.leaves, work.theta, work.lam, goal, goal, steps, pace, hope,
-            best_theta, best_lam, work.mean, point,
+            work.inst, self.leaves, work.theta.copy(), work.lam.copy(), first, last, shut, goal, goal,
+            steps, pace, hope, best_theta, best_lam, mean, point,
         )  # fmt: skip
         self.work += float(taken) * len(work.inst.rule)
-        work.theta, work.lam = best_theta, best_lam
-        work.bound = max(work.bound, bound)
         if found <= self.target:
             self._take(work.inst.cell[point])
+        return best_theta, best_lam, bound
 
     def _close(self, work: _Work) -> None:
         """A box ends: nothing in it is of interest."""
@@ -313,13 +334,21 @@ class Engine:
         part = self._part(work, number, kept, dead)
         return None if part.inst.paid == np.inf else part
 
-    def _part(self, work: _Work, number: int, kept: Bools, dead: Bools | None = None) -> _Work:
+    def _part(
+        self, work: _Work, number: int, kept: Bools, dead: Bools | None = None, theta: Floats | None = None
+    ) -> _Work:
         """The part of a box that keeps some of its groups, without the dead leaves."""
         gone, none = work.dead, np.zeros(len(work.inst.rule), np.bool_)
         if dead is not None and dead.any():
             gone = gone.copy()
             gone[work.inst.node[dead]] = True
-        inst, into, theta = shrink(work.inst, self.leaves, kept, none if dead is None else dead, work.theta)
+        inst, into, theta = shrink(
+            work.inst,
+            self.leaves,
+            kept,
+            none if dead is None else dead,
+            work.theta if theta is None else theta,
+        )
         bound = np.inf if inst.paid == np.inf else work.bound
         into_root = np.where(work.into >= 0, into[work.into], -1)
         part = _Work(number, inst, into_root, gone, theta, work.lam, bound)
@@ -332,14 +361,14 @@ class Engine:
         Promising is what is undecided and has gained much where it was tried before; after ``LOOK``
         trials that were no better than the best so far, no more are made.
         """
-        best: tuple[float, int, int, list[_Work]] | None = None
+        best: tuple[float, int, int, list[_Half]] | None = None
         chosen, places, shares = candidates(work.inst, work.mean, TRIALS)
         order = np.argsort(-shares * self.history.expected(chosen), kind="stable")
         worse = 0
         tried = zip(chosen[order].tolist(), places[order].tolist(), shares[order].tolist(), strict=True)
         for j, place, share in tried:
-            low, high = work.inst.first[j], work.inst.first[j + 1]
-            halves = [self._tried(work, place, high), self._tried(work, low, place)]
+            low, high = int(work.inst.first[j]), int(work.inst.first[j + 1])
+            halves = [self._tried(work, j, low, place), self._tried(work, j, place, high)]
             if any(self._closed(half.bound) for half in halves):
                 return self._chosen(work, j, place, halves)
             gain = float(np.prod([max(half.bound - work.bound, 1e-9) for half in halves]))
@@ -352,30 +381,45 @@ class Engine:
         assert best is not None, "an undecided box has a feature with two groups"
         return self._chosen(work, *best[1:])
 
-    def _chosen(self, work: _Work, j: int, place: int, halves: list[_Work]) -> _Work | None:
+    def _chosen(self, work: _Work, j: int, place: int, halves: list[_Half]) -> _Work | None:
         """Go on with the half of the lesser bound; the other waits, or is closed."""
+        numbers = (work.number, work.number)
         if self.record is not None:
             numbers = self.record.split(work.number, j, int(work.inst.begin[place]))
-            for half, number in zip(halves, numbers, strict=True):
-                half.number = number
-        left = sorted((half for half in halves if not self._closed(half.bound)), key=lambda half: half.bound)
-        for half in halves:
-            if self._closed(half.bound) and half.inst.paid < np.inf:
-                self._close(half)  # an empty half needs no word
-        for half in left[1:]:
-            self._push(half)
+        left = []
+        for half, number in zip(halves, numbers, strict=True):
+            if self._closed(half.bound) and self.record is None:
+                continue
+            part = self._half(work, number, half)
+            if self._closed(half.bound):
+                if part.inst.paid < np.inf:  # an empty half needs no word
+                    self._close(part)
+            else:
+                left.append(part)
+        left.sort(key=lambda part: part.bound)
+        for part in left[1:]:
+            self._push(part)
         return left[0] if left else None
 
-    def _tried(self, work: _Work, low: int, high: int) -> _Work:
-        """The half of a box without some groups, after a few steps."""
+    def _tried(self, work: _Work, j: int, low: int, high: int) -> _Half:
+        """The half of a box with the groups of a feature from ``low`` to ``high``, after a few steps."""
+        inst = work.inst
+        first, last = inst.first[:-1].copy(), inst.first[1:].copy()
+        first[j], last[j] = low, high
+        shut = closed_pieces(inst, j, low, high)
+        theta, lam, bound = self._ascend(
+            work, np.zeros(len(inst.price)), first, last, shut, TRIAL_STEPS, TRIAL_PACE, 0.0
+        )
+        return _Half(j, low, high, max(bound, work.bound), theta, lam)
+
+    def _half(self, work: _Work, number: int, half: _Half) -> _Work:
+        """A half as a box of its own."""
         kept = np.ones(len(work.inst.price), np.bool_)
-        kept[low:high] = False
-        half = self._part(work, work.number, kept)
-        if half.inst.decided:
-            half.bound = max(half.bound, worth(half.inst, self.leaves, _cheapest(half.inst)))
-        elif not self._closed(half.bound):
-            self._climb(half, TRIAL_STEPS, 0.5)
-        return half
+        kept[work.inst.first[half.feature] : half.low] = False
+        kept[half.high : work.inst.first[half.feature + 1]] = False
+        part = self._part(work, number, kept, theta=half.theta)
+        part.lam[:], part.bound = half.lam, max(part.bound, half.bound)
+        return part
 
     def _finish(self, work: _Work) -> None:
         """A box without rules: its cheapest groups are its cheapest point, if it is one."""

@@ -8,8 +8,9 @@ boxes within boxes shrink fast, and the same box has the same instance however i
 
 A *slot* is a feature that a tree asks for.  It cuts the feature's groups into *pieces*, which the tree
 cannot tell apart any further.  A *part* of a slot is the set of pieces that is left at a node: the
-whole slot at the root, less with every turn on the way down.  ``part_end`` is the last piece of a part
-that begins with its slot, the first (counted behind all pieces) of one that ends with it, else -1.
+whole slot at the root, less with every turn on the way down.  Most parts begin with their slot, or end
+with it.  A part has a number: its last piece where it begins with its slot; its first piece, counted
+behind all pieces, where it ends with it; behind these come the *odd* parts, which have a list of runs.
 """
 
 from __future__ import annotations
@@ -26,15 +27,16 @@ from polyflip.core.space import Bools, Floats, Ints
 __all__ = ["DEAD", "Instance", "Leaves", "leaves_of", "root_of", "shrink"]
 
 DEAD = -2  # the leaf of a node where no point of interest arrives
+ENDING, ODD = 1 << 28, 1 << 29  # while slots are built: where the numbers of parts of these kinds begin
 
 
 class Instance(NamedTuple):
     """Trees over groups of cells.
 
     Nodes stand in preorder, so that a left child follows its parent; ``rule`` is -1 at a leaf, ``leaf``
-    is -1 at an inner node.  ``old`` and ``new`` are the parts of the parent's slot before and after the
-    turn to a node.  The first parts of a tree are its whole slots.  Runs of rules count groups from the
-    first of their feature; pieces and parts count pieces from the first of all.  ``cell`` is the cell
+    is -1 at an inner node.  ``turn`` is the slot that a node's parent asks, ``old`` and ``new`` are its
+    parts before and after the turn to the node.  Runs of rules count groups from the
+    first of their feature; pieces and odd parts count pieces from the first of all.  ``cell`` is the cell
     that a group is shown as, ``begin`` the first cell that it holds.  ``got`` and ``paid`` is what the
     trees that are decided add to each row and to the cost.  ``node`` is the root instance's node below
     which all that is left is what stands here.
@@ -62,12 +64,10 @@ class Instance(NamedTuple):
     slot_feature: Ints
     pieces: Ints
     piece_low: Ints
-    parts: Ints
-    part_slot: Ints
-    part_run: Ints
-    part_low: Ints
-    part_high: Ints
-    part_end: Ints
+    odd_run: Ints
+    odd_low: Ints
+    odd_high: Ints
+    turn: Ints
     old: Ints
     new: Ints
 
@@ -162,12 +162,10 @@ def _whole(problem: Problem, leaves: Leaves, price: tuple[Floats, ...], tie: tup
         slot_feature=none,
         pieces=flat([0]),
         piece_low=none,
-        parts=none,
-        part_slot=none,
-        part_run=none,
-        part_low=none,
-        part_high=none,
-        part_end=none,
+        odd_run=none,
+        odd_low=none,
+        odd_high=none,
+        turn=none,
         old=none,
         new=none,
     )
@@ -387,6 +385,34 @@ def _piece_at(piece_low, low, high, group):
     return low
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _runs_at(part, low, high, odd_run, odd_low, odd_high, run_low, run_high):
+    """The runs of a part while slots are built, put into ``run_low, run_high``; returns how many."""
+    if part < ENDING:
+        run_low[0], run_high[0] = low, part + 1
+        return 1
+    if part < ODD:
+        run_low[0], run_high[0] = part - ENDING, high
+        return 1
+    count = 0
+    for k in range(odd_run[part - ODD], odd_run[part - ODD + 1]):
+        run_low[count], run_high[count] = odd_low[k], odd_high[k]
+        count += 1
+    return count
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _with_run(run_low, run_high, count, low, high):
+    """Runs with one more behind them, where it is not empty; returns how many there are."""
+    if low >= high:
+        return count
+    if count and run_high[count - 1] == low:
+        run_high[count - 1] = high
+        return count
+    run_low[count], run_high[count] = low, high
+    return count + 1
+
+
 @njit(cache=True, nogil=True)
 def _slots(trees, groups, inst, into, came, before, theta):
     """Slots, pieces and parts of every tree, and the prices of the pieces as they were."""
@@ -394,18 +420,19 @@ def _slots(trees, groups, inst, into, came, before, theta):
     first = groups[0]
     n, count = len(rule), len(tree)
     features = len(first) - 1
-    slots, parts = np.zeros(count + 1, np.int32), np.zeros(count + 1, np.int32)
+    slots = np.zeros(count + 1, np.int32)
     slot_feature = np.empty(n, np.int32)
     pieces, piece_low = np.zeros(n + 1, np.int32), np.empty(2 * len(run_low) + 3 * n + 1, np.int32)
-    part_slot, part_run = np.empty(2 * n + 1, np.int32), np.zeros(2 * n + 2, np.int32)
-    part_low, part_high = np.empty(3 * n + 16, np.int32), np.empty(3 * n + 16, np.int32)
+    odd_run = np.zeros(n + 1, np.int32)
+    odd_low, odd_high = np.empty(n + 16, np.int32), np.empty(n + 16, np.int32)
+    turn = np.full(n, -1, np.int32)
     old, new = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
     slot_of, stamp = np.zeros(features, np.int32), np.full(features, -1, np.int32)
     asks, start = np.zeros(n + 1, np.int32), np.zeros(n + 2, np.int32)
     at = np.zeros(n + 1, np.int32)  # the part in force of each slot of the tree
     path_node, path_slot = np.empty(n + 1, np.int32), np.empty(n + 1, np.int32)
     path_part = np.empty(n + 1, np.int32)
-    n_slots, n_pieces, n_parts, n_runs = 0, 0, 0, 0
+    n_slots, n_pieces, n_odd, n_runs = 0, 0, 0, 0
     for t in range(count):
         base = n_slots
         for i in range(roots[t], roots[t + 1]):
@@ -444,17 +471,11 @@ def _slots(trees, groups, inst, into, came, before, theta):
             for k in range(asks[s]):
                 piece_low[n_pieces + 1 + k] = low + cuts[start[s] + k]
             n_pieces += asks[s] + 1
+            at[s] = n_pieces - 1  # the whole slot
         pieces[n_slots] = n_pieces
-        for s in range(own):  # the whole slots
-            if n_runs + 1 >= len(part_low):
-                part_low = np.concatenate((part_low, np.empty(len(part_low), np.int32)))
-                part_high = np.concatenate((part_high, np.empty(len(part_high), np.int32)))
-            part_slot[n_parts] = base + s
-            part_low[n_runs], part_high[n_runs] = pieces[base + s], pieces[base + s + 1]
-            n_runs += 1
-            at[s] = n_parts
-            n_parts += 1
-            part_run[n_parts] = n_runs
+        most = start[own] + own + 1
+        left_low, left_high = np.empty(most, np.int32), np.empty(most, np.int32)
+        part_low, part_high = np.empty(most, np.int32), np.empty(most, np.int32)
         top = 0
         for i in range(roots[t] + 1, roots[t + 1]):
             above = parent[i]
@@ -463,45 +484,47 @@ def _slots(trees, groups, inst, into, came, before, theta):
                 at[path_slot[top]] = path_part[top]
             r = rule[above]
             s = slot_of[feature[r]] - base
-            q = at[s]
-            need = n_runs + (part_run[q + 1] - part_run[q]) + (run_start[r + 1] - run_start[r]) + 2
-            if need >= len(part_low):
-                part_low = np.concatenate((part_low, np.empty(need, np.int32)))
-                part_high = np.concatenate((part_high, np.empty(need, np.int32)))
+            first_piece, last_piece = pieces[base + s], pieces[base + s + 1]
+            held = _runs_at(at[s], first_piece, last_piece, odd_run, odd_low, odd_high, part_low, part_high)
             shift = first[feature[r]]
-            for k in range(part_run[q], part_run[q + 1]):
+            runs = 0
+            for k in range(held):
                 low, high = part_low[k], part_high[k]
                 for run in range(run_start[r], run_start[r + 1]):
-                    a = _piece_at(piece_low, pieces[base + s], pieces[base + s + 1], shift + run_low[run])
-                    b = _piece_at(piece_low, pieces[base + s], pieces[base + s + 1], shift + run_high[run])
+                    a = _piece_at(piece_low, first_piece, last_piece, shift + run_low[run])
+                    b = _piece_at(piece_low, first_piece, last_piece, shift + run_high[run])
                     if right[above] != i:  # to the left: what the rule holds
-                        if max(a, low) < min(b, high):
-                            part_low[n_runs], part_high[n_runs] = max(a, low), min(b, high)
-                            n_runs += 1
+                        runs = _with_run(left_low, left_high, runs, max(a, low), min(b, high))
                     else:  # to the right: what lies before and behind
-                        if low < min(a, high):
-                            part_low[n_runs], part_high[n_runs] = low, min(a, high)
-                            n_runs += 1
+                        runs = _with_run(left_low, left_high, runs, low, min(a, high))
                         low = max(low, b)
-                if right[above] == i and low < high:
-                    part_low[n_runs], part_high[n_runs] = low, high
+                if right[above] == i:
+                    runs = _with_run(left_low, left_high, runs, low, high)
+            if runs == 1 and left_low[0] == first_piece:
+                part = left_high[0] - 1
+            elif runs == 1 and left_high[0] == last_piece:
+                part = ENDING + left_low[0]
+            else:
+                if n_runs + runs > len(odd_low):
+                    odd_low = np.concatenate((odd_low, np.empty(n_runs + runs, np.int32)))
+                    odd_high = np.concatenate((odd_high, np.empty(n_runs + runs, np.int32)))
+                for k in range(runs):
+                    odd_low[n_runs], odd_high[n_runs] = left_low[k], left_high[k]
                     n_runs += 1
-            part_slot[n_parts] = base + s
-            old[i], new[i] = q, n_parts
-            path_node[top], path_slot[top], path_part[top] = i, s, q
+                part = ODD + n_odd
+                n_odd += 1
+                odd_run[n_odd] = n_runs
+            turn[i], old[i], new[i] = base + s, at[s], part
+            path_node[top], path_slot[top], path_part[top] = i, s, at[s]
             top += 1
-            at[s] = n_parts
-            n_parts += 1
-            part_run[n_parts] = n_runs
-        slots[t + 1], parts[t + 1] = n_slots, n_parts
-    part_end = np.full(n_parts, -1, np.int32)
-    for q in range(n_parts):
-        k, s = part_run[q], part_slot[q]
-        if part_run[q + 1] == k + 1:
-            if part_low[k] == pieces[s]:
-                part_end[q] = part_high[k] - 1
-            elif part_high[k] == pieces[s + 1]:
-                part_end[q] = n_pieces + part_low[k]
+            at[s] = part
+        slots[t + 1] = n_slots
+    for i in range(n):
+        for parts in (old, new):
+            if parts[i] >= ODD:
+                parts[i] += 2 * n_pieces - ODD
+            elif parts[i] >= ENDING:
+                parts[i] += n_pieces - ENDING
     prices = np.zeros(n_pieces)
     if len(theta):
         back = np.zeros(len(groups[1]) + 1, np.int32)  # the first of the old groups in each new one
@@ -529,6 +552,5 @@ def _slots(trees, groups, inst, into, came, before, theta):
                     prices[p] = least
     return (
         slots, slot_feature[:n_slots].copy(), pieces[: n_slots + 1].copy(), piece_low[:n_pieces].copy(),
-        parts, part_slot[:n_parts].copy(), part_run[: n_parts + 1].copy(),
-        part_low[:n_runs].copy(), part_high[:n_runs].copy(), part_end, old, new,
+        odd_run[: n_odd + 1].copy(), odd_low[:n_runs].copy(), odd_high[:n_runs].copy(), turn, old, new,
     ), prices  # fmt: skip
