@@ -4,22 +4,23 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint types docs imports sweep clean
+.PHONY: help demo test lint types docs imports sweep bench bench-full clean
 
 help:
 	@echo "make demo   set up and compute the paper's tables on bundled data"
 	@echo "make test   set up and run lint, types and tests"
 	@echo "make lint | types | imports | docs   one of the checks"
 	@echo "make sweep  the long random sweeps against brute force"
+	@echo "make bench  15 minutes of the search beside other solvers; bench-full: days"
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("polyflip needs Python >= 3.11, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	@if command -v uv >/dev/null 2>&1; then \
 		uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && \
-		uv pip install --quiet --python $(BIN)/python -e '.[cli,dev]'; \
+		uv pip install --quiet --python $(BIN)/python -e '.[cli,dev,scip,ortools]'; \
 	else \
 		$(PYTHON) -m venv $(VENV) && \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cli,dev]'; \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cli,dev,scip,ortools]'; \
 	fi
 	@touch $(READY)
 
@@ -30,8 +31,8 @@ test: $(READY) lint types imports
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
 
 lint: $(READY)
-	$(BIN)/ruff check src tests scripts
-	$(BIN)/ruff format --check src tests scripts
+	$(BIN)/ruff check src tests scripts benchmarks
+	$(BIN)/ruff format --check src tests scripts benchmarks
 
 types: $(READY)
 	$(BIN)/mypy
@@ -45,6 +46,23 @@ docs: $(READY)
 
 sweep: $(READY)
 	POLYFLIP_SWEEP=2000 $(BIN)/python -m pytest tests/oracle -n 2 -q
+
+$(VENV)/.bench: $(READY)
+	@if command -v uv >/dev/null 2>&1; then \
+		uv pip install --quiet --python $(BIN)/python -e '.[bench]'; \
+	else \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'; \
+	fi
+	@touch $@
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.run quick --minutes 15
+	$(BIN)/python -m benchmarks.report benchmarks/results/quick.jsonl
+	$(BIN)/python -m benchmarks.footprint
+
+bench-full: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.run full --minutes 1e6
+	$(BIN)/python -m benchmarks.report benchmarks/results/full.jsonl
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*

@@ -1,4 +1,4 @@
-"""General solvers other than HiGHS, against brute force and against the search; each where it is installed."""
+"""General solvers other than HiGHS against brute force and the search; each where it is installed."""
 
 import subprocess
 import sys

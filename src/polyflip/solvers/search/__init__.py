@@ -6,10 +6,12 @@ problems, and proves the same optima, without a general solver and far sooner.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -102,8 +104,7 @@ class SearchSolver:
         self, problem: Problem, scaled: _Scaled, time_limit: float | None, beat: float | None = None
     ) -> Result:
         """Search for the cheapest point; with ``beat`` for one that costs less, on the record."""
-        from polyflip.solvers.search.engine import Engine, Limits, Prices
-        from polyflip.solvers.search.instance import leaves_of
+        parts = _engine()
 
         proving, watch = beat is not None, None
         if self.watch is not None and not proving:
@@ -113,11 +114,11 @@ class SearchSolver:
                 return self.watch(cells, cost * scaled.unit, scaled.bound(bound))
 
         step, room = float(scaled.whole), 0.0 if scaled.later or proving else EQUAL
-        prices = Prices(scaled.price, problem.cost.tie_break, step, room)
-        limits = Limits(seconds=time_limit, gap=self.gap, watch=watch)
+        prices = parts.Prices(scaled.price, problem.cost.tie_break, step, room)
+        limits = parts.Limits(seconds=time_limit, gap=self.gap, watch=watch)
         if beat is not None:
-            limits = Limits(beat=beat, first=True)
-        engine = Engine(problem, leaves_of(problem), prices, limits, record=proving)
+            limits = parts.Limits(beat=beat, first=True)
+        engine = parts.Engine(problem, parts.leaves_of(problem), prices, limits, record=proving)
         return engine.run(None if proving else problem.hints)
 
     def extreme(
@@ -128,8 +129,7 @@ class SearchSolver:
         threshold: float | None = None,
     ) -> Extreme:
         """The highest ``weights @ score`` over the domain; with a threshold, whether it is reached."""
-        from polyflip.solvers.search.engine import Engine, Limits, Prices
-        from polyflip.solvers.search.instance import leaves_of
+        parts = _engine()
 
         if problem.domain.empty:
             return Extreme(Status.INFEASIBLE, None, -np.inf, -np.inf, self.name, 0.0)
@@ -138,9 +138,9 @@ class SearchSolver:
         nothing = Cost.free(problem.space.sizes)
         # sums in another order may differ in their last bits: what exceeds the threshold exceeds it clearly
         beat = np.inf if threshold is None else base - threshold - roundoff(problem.ensemble, weights)
-        limits = Limits(seconds=time_limit, beat=beat, first=threshold is not None)
-        prices = Prices(nothing.price, nothing.move)
-        result = Engine(problem, leaves_of(problem, weights), prices, limits).run(problem.hints)
+        limits = parts.Limits(seconds=time_limit, beat=beat, first=threshold is not None)
+        prices = parts.Prices(nothing.price, nothing.move)
+        result = parts.Engine(problem, parts.leaves_of(problem, weights), prices, limits).run(problem.hints)
         seconds = perf_counter() - started
         if result.cells is None:
             if not result.finished:
@@ -155,17 +155,33 @@ class SearchSolver:
 
     def _first_among_equals(self, problem: Problem, cells: Ints, time_limit: float | None) -> Ints:
         """Search again for the least change among points that are no dearer."""
-        from polyflip.solvers.search.engine import Engine, Limits, Prices
-        from polyflip.solvers.search.instance import leaves_of
+        parts = _engine()
 
         equal = tie_problem(problem, problem.cost.of(cells))
         best = problem.cost.rank(cells)
-        limits = Limits(seconds=time_limit, beat=best[1], work=TIE_WORK)
-        prices = Prices(equal.cost.price, equal.cost.move)
-        other = Engine(equal, leaves_of(equal), prices, limits).run(cells[None]).cells
+        limits = parts.Limits(seconds=time_limit, beat=best[1], work=TIE_WORK)
+        prices = parts.Prices(equal.cost.price, equal.cost.move)
+        other = parts.Engine(equal, parts.leaves_of(equal), prices, limits).run(cells[None]).cells
         if other is not None and problem.meets(other) and problem.cost.better(problem.cost.rank(other), best):
             return other
         return cells
+
+
+def _engine() -> ModuleType:
+    """The engine's module, imported when first asked; a line says so where kernels are to be compiled."""
+    from polyflip.solvers.search import bound, engine
+
+    if not bound.ascend.signatures and not _cached(bound.ascend):
+        sys.stderr.write("polyflip: compiling the search for this machine, once (about 20 seconds)\n")
+    return engine
+
+
+def _cached(kernel: Any) -> bool:
+    """Whether numba holds a kernel in its cache; where it does not say, that it does."""
+    try:
+        return bool(kernel._cache._cache_file._load_index())
+    except (AttributeError, OSError):
+        return True
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,10 +16,10 @@ from polyflip.core.space import Bools, Floats, Ints
 from polyflip.solvers.search.bound import alone, ascend, bound_at, closed_pieces, share_out, support
 from polyflip.solvers.search.branch import History, candidates
 from polyflip.solvers.search.incumbent import improve, repair, score_at, worth
-from polyflip.solvers.search.instance import Instance, Leaves, root_of, shrink
+from polyflip.solvers.search.instance import Instance, Leaves, leaves_of, root_of, shrink
 from polyflip.solvers.search.record import Record
 
-__all__ = ["Engine", "Limits", "Prices", "Result"]
+__all__ = ["Engine", "Limits", "Prices", "Result", "leaves_of"]
 
 ROOT_STEPS, ROOT_ROUNDS, ROOT_HOPE = 120, 6, 0.01
 STEPS = 80
@@ -167,6 +167,8 @@ class Engine:
             while current is not None:
                 least = min(current.bound, self.heap[0][0]) if self.heap else current.bound
                 self.proved = max(self.proved, least)
+                if self.boxes == 1:  # the bound of the whole domain is known
+                    self._report()
                 if self._over():
                     break
                 current = self._step(current) or self._next()
