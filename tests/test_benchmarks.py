@@ -3,7 +3,6 @@
 import json
 
 import pytest
-
 from benchmarks import report, run
 from benchmarks.data import DATA, load
 from benchmarks.instances import Instance, grid, prepare

@@ -364,17 +364,17 @@ class Engine:
         trials that were no better than the best so far, no more are made.
         """
         best: tuple[float, int, int, list[_Half]] | None = None
-        chosen, places, shares = candidates(work.inst, work.mean, TRIALS)
-        order = np.argsort(-shares * self.history.expected(chosen), kind="stable")
+        chosen, places, doubts = candidates(work.inst, work.mean, TRIALS)
+        order = np.argsort(-doubts * self.history.expected(chosen), kind="stable")
         worse = 0
-        tried = zip(chosen[order].tolist(), places[order].tolist(), shares[order].tolist(), strict=True)
-        for j, place, share in tried:
+        tried = zip(chosen[order].tolist(), places[order].tolist(), doubts[order].tolist(), strict=True)
+        for j, place, doubt in tried:
             low, high = int(work.inst.first[j]), int(work.inst.first[j + 1])
             halves = [self._tried(work, j, low, place), self._tried(work, j, place, high)]
             if any(self._closed(half.bound) for half in halves):
                 return self._chosen(work, j, place, halves)
             gain = float(np.prod([max(half.bound - work.bound, 1e-9) for half in halves]))
-            self.history.learn(j, gain, share)
+            self.history.learn(j, gain, doubt)
             worse += 1
             if best is None or gain > best[0]:
                 best, worse = (gain, j, place, halves), 0
