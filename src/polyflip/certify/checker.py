@@ -17,6 +17,13 @@ import numpy as np
 CLOSED, FILTERED, SPLIT = 0, 1, 2
 EQUAL = Fraction(3, 10**9)  # prices that differ by no more than this share count as equal
 FAR = 2**61
+LARGEST = 1e60  # multipliers and units beyond this are refused
+SHAPES = (
+    *((name, 1, np.int64) for name in ("kind", "feature", "cut", "scale", "slots", "slot_tree")),
+    *((name, 1, np.int64) for name in ("slot_feature", "pieces", "piece_cell")),
+    ("lam", 2, np.float64),
+    ("theta", 1, np.float64),
+)
 
 
 class RefusedError(ValueError):
@@ -51,6 +58,7 @@ class _Checker:
     def __init__(self, problem: Any, cost: float, proof: Any) -> None:
         asked, self.proof, self.trees = problem.requirement, proof, len(problem.ensemble.roots)
         self.sizes = np.array([len(price) for price in problem.cost.price])
+        _refuse_malformed(proof, self.sizes, self.trees, len(asked.at_least))
         self.feature = np.repeat(np.arange(len(self.sizes)), self.sizes)
         self.first = np.concatenate([[0], np.cumsum(self.sizes)])
         self.cell = np.arange(len(self.feature)) - self.first[self.feature]
@@ -64,9 +72,6 @@ class _Checker:
         self._read_leaves(problem.ensemble)
         rows = zip(asked.weights, asked.at_least, asked.strict, proof.scale.tolist(), strict=True)
         self.rows = [self._row(problem.ensemble, *row) for row in rows]
-        fits = proof.lam.shape == (len(proof.kind), len(self.rows)) and proof.unit > 0
-        if not fits or proof.lam.min(initial=0) < 0:
-            raise RefusedError("a multiplier of a row is negative or missing")
 
     def _read_leaves(self, trees: Any) -> None:
         """Per leaf, and per feature asked on the way to it, the runs of cells that lead there."""
@@ -165,6 +170,37 @@ class _Checker:
         kept = total + value - cheapest[self.feature] < goal
         leaves = leaves & (total + worth - best[self.tree] < goal)
         return (cells & kept if total < goal else cells & False), leaves
+
+
+def _refuse_malformed(proof: Any, sizes: Any, trees: int, rows: int) -> None:
+    """Refuse arrays of another kind, length or range; a box has a slot once, with pieces from cell 0 upwards."""
+    for name, size, kind in SHAPES:
+        array = getattr(proof, name)
+        if not (isinstance(array, np.ndarray) and array.ndim == size and array.dtype == kind):
+            raise RefusedError(f"its {name} are no array of {np.dtype(kind)} of {size} dimension(s)")
+    nodes, slots, pieces = len(proof.kind), len(proof.slot_tree), len(proof.theta)
+    sized = ((proof.feature, nodes), (proof.cut, nodes), (proof.slots, nodes + 1), (proof.scale, rows),
+             (proof.slot_feature, slots), (proof.pieces, slots + 1), (proof.piece_cell, pieces))  # fmt: skip
+    if proof.lam.shape != (nodes, rows) or any(len(array) != size for array, size in sized):
+        raise RefusedError("its arrays do not fit together")
+    for ends, last, least in ((proof.slots, slots, 0), (proof.pieces, pieces, 1)):
+        inside = ends[0] == 0 and ends[-1] == last and 0 <= ends.min() and ends.max() <= last
+        if not inside or np.diff(ends).min(initial=least) < least:
+            raise RefusedError("its slots or pieces do not follow one another")
+    for array, most in ((proof.slot_tree, trees), (proof.slot_feature, len(sizes)), (proof.scale, 2**30)):
+        if array.min(initial=0) < 0 or array.max(initial=-1) >= most:
+            raise RefusedError("it names a tree, a feature or a scale that cannot be")
+    owner, most = np.repeat(np.arange(slots), np.diff(proof.pieces)), sizes[proof.slot_feature]
+    fresh = np.diff(proof.piece_cell, prepend=-1) > 0
+    fresh[proof.pieces[:-1]] = proof.piece_cell[proof.pieces[:-1]] == 0
+    if not fresh.all() or (proof.piece_cell >= most[owner]).any():
+        raise RefusedError("the pieces of a slot do not begin at cell 0, rise, and end inside")
+    box = np.repeat(np.arange(nodes), np.diff(proof.slots))
+    if len(np.unique((box * trees + proof.slot_tree) * len(sizes) + proof.slot_feature)) < slots:
+        raise RefusedError("a box has a slot twice")
+    sane = np.isfinite(proof.unit) and 1 / LARGEST < proof.unit < LARGEST
+    if not (sane and (np.abs(proof.theta) < LARGEST).all() and ((proof.lam >= 0) & (proof.lam < LARGEST)).all()):
+        raise RefusedError("a multiplier is negative, too large, or no number")
 
 
 def _down(values: Any, bits: int) -> Any:

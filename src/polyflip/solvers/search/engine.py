@@ -30,6 +30,7 @@ SEEDS = 6
 MOST_EQUALS = 200  # equally cheap points that are looked at before the order among them is given up
 CLOSE = 1e-12  # a bound this near (of the cost to beat, or of one) has reached it
 SURE = 1e-9  # by so much more a bound must exceed the cost to beat to strike something out
+MODEST = 8.0  # multipliers of rows (times the cost to beat) that need not be made smaller
 WATCHED = 0.1  # seconds between two reports to whoever watches
 Halves = npt.NDArray[np.float32]  # multipliers at rest, in half the space
 Bits = npt.NDArray[np.uint8]
@@ -144,7 +145,8 @@ class Engine:
         self.step, self.room = prices.step, prices.room
         self.root, self.place = root_of(problem, leaves, prices.price, prices.tie)
         self.offset = np.concatenate([[0], np.cumsum(problem.space.sizes)[:-1]])
-        self.target = min(limits.beat, _dearest(self.root, leaves) + 1.0)
+        dearest = _dearest(self.root, leaves) + 1.0
+        self.target = limits.beat if record and np.isfinite(limits.beat) else min(limits.beat, dearest)
         self.best, self.equals = _Best(), 0
         self.proved, self.halted = -np.inf, False
         self.boxes, self.work, self.pushed = 0, 0.0, 0
@@ -288,12 +290,32 @@ class Engine:
         if work.inst.decided:
             self._finish(work)
         elif self.record is not None:
+            self._make_modest(work)
             theta = work.theta.astype(np.float32).astype(np.float64)
-            rise, way = np.empty(len(work.inst.price)), np.empty(len(work.inst.rule))
-            if not self._closed(bound_at(work.inst, self.leaves, theta, work.lam, rise, way)):
+            if not self._closed(self._bound_of(work, theta, work.lam)):
                 theta = work.theta  # the short form of the multipliers just misses
             self.record.close(work.number, work.inst, theta, work.lam)
             self._give_up_if_full()
+
+    def _bound_of(self, work: _Work, theta: Floats, lam: Floats) -> float:
+        rise, way = np.empty(len(work.inst.price)), np.empty(len(work.inst.rule))
+        return float(bound_at(work.inst, self.leaves, theta, lam, rise, way))
+
+    def _make_modest(self, work: _Work) -> None:
+        """Make the rows' multipliers no larger than they need be: a checker adds them up in whole numbers.
+
+        Where no point meets the requirement any large multiplier will do, and climbs find very large ones.
+        """
+        modest = MODEST * max(1.0, abs(self.target))
+        if work.lam.max(initial=0.0) <= modest:
+            return
+        bound = self._bound_of(work, work.theta, work.lam)
+        enough = bound if not self._closed(bound) else min(bound, self.target + SURE * abs(self.target))
+        while work.lam.max() > modest:
+            smaller = work.lam / 8.0
+            if self._bound_of(work, work.theta, smaller) < enough:
+                return
+            work.lam = smaller
 
     def _give_up_if_full(self) -> None:
         if self.record is not None and self.record.full:
@@ -315,6 +337,7 @@ class Engine:
         inst = work.inst
         goal = self.target + SURE * max(1.0, abs(self.target))
         if self.record is not None:
+            self._make_modest(work)
             work.theta = work.theta.astype(np.float32).astype(np.float64)
         rise, way = np.empty(len(inst.price)), np.empty(len(inst.rule))
         dead = np.zeros(len(inst.rule), np.bool_)
@@ -429,12 +452,12 @@ class Engine:
         point = _cheapest(inst)
         if worth(inst, leaves, point) <= self.target:
             self._take(inst.cell[point])
-        missing = leaves.least - inst.got
         if self.record is not None:
-            row = int(np.argmax(missing)) if len(missing) else -1
             work.lam[:] = 0.0
-            if row >= 0 and missing[row] > 0:
-                work.lam[row] = 2.0 * max(1.0, abs(self.target)) / missing[row]
+            missing = leaves.met - inst.got
+            if len(missing) and missing.max() > 0:
+                row = int(np.argmax(missing))
+                work.lam[row] = 2.0 * max(1.0, abs(self.target)) / (leaves.least - inst.got)[row]
             self.record.close(work.number, inst, work.theta, work.lam)
 
     def _take(self, cells: Ints) -> None:
