@@ -171,7 +171,7 @@ def _engine() -> ModuleType:
     """The engine's module, imported when first asked; a line says so where kernels are to be compiled."""
     from polyflip.solvers.search import bound, engine
 
-    if not bound.ascend.signatures and not _cached(bound.ascend):
+    if not getattr(bound.ascend, "signatures", True) and not _cached(bound.ascend):
         sys.stderr.write("polyflip: compiling the search for this machine, once (about 20 seconds)\n")
     return engine
 

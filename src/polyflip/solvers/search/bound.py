@@ -23,10 +23,13 @@ from numba import njit
 __all__ = ["alone", "ascend", "bound_at", "closed_pieces", "share_out", "support"]
 
 MOMENTUM = 0.7
+FARTHEST = 4.0  # how far (in costs to beat) a step may believe the top to be
+ROUNDING = 1e-13  # a few hundred units of double precision, of all that is added up
 PATIENCE = 12
 SLOWER = 0.6
 FORGET = 0.06
 CHECK = 10
+NOTHING = 1e-12  # what sums of leaves may differ by from rounding alone
 NOWHERE = 1e30  # the price of an empty part, or of a piece that is shut
 LOOK = 4  # steps from one look at the chosen point to the next
 
@@ -148,6 +151,26 @@ def _constant(inst, leaves, lam):
 
 
 @njit(cache=True, nogil=True)
+def _error(inst, leaves, theta, lam):
+    """By how much the rounding of its sums may have lifted a bound: little, unless multipliers are huge."""
+    size = abs(inst.paid)
+    for p in range(len(theta)):
+        size += abs(theta[p])
+    for g in range(len(inst.price)):
+        size += abs(inst.price[g])
+    for row in range(len(lam)):
+        given = abs(leaves.least[row]) + abs(inst.got[row])
+        for t in range(len(inst.tree)):
+            most = 0.0
+            for i in range(inst.roots[t], inst.roots[t + 1]):
+                if inst.leaf[i] >= 0:
+                    most = max(most, abs(leaves.value[inst.leaf[i], row]))
+            given += most
+        size += lam[row] * given
+    return ROUNDING * size
+
+
+@njit(cache=True, nogil=True)
 def bound_at(inst, leaves, theta, lam, value, way):
     """The bound at given multipliers; what each group and each leaf adds to the least of its own.
 
@@ -172,7 +195,7 @@ def bound_at(inst, leaves, theta, lam, value, way):
             least = way[chosen[t]]
             for i in range(inst.roots[t], inst.roots[t + 1]):
                 way[i] -= least
-    return total
+    return total - _error(inst, leaves, theta, lam)
 
 
 @njit(cache=True, nogil=True)
@@ -382,7 +405,7 @@ def ascend(
             short = leaves.least[row] - inst.got[row]
             for t in range(len(chosen)):
                 short -= leaves.value[inst.leaf[chosen[t]], row]
-            if lam[row] == 0.0 and short < 0.0:
+            if (lam[row] == 0.0 and short < 0.0) or abs(short) < NOTHING:
                 short = 0.0
             square += short * short
             dlam[row] = short + MOMENTUM * dlam[row]
@@ -392,13 +415,14 @@ def ascend(
                 found = cost
                 point[:] = choice
             break
-        length = pace * (1.0 - MOMENTUM) * (target - total) / square
+        missing = min(target - total, FARTHEST * max(1.0, abs(target)))  # else a fall would be paid back double
+        length = pace * (1.0 - MOMENTUM) * missing / square
         for p in range(len(theta)):
             theta[p] += length * dtheta[p]
             dtheta[p] *= MOMENTUM
         for row in range(rows):
             lam[row] = max(0.0, lam[row] + length * dlam[row])
-    return best, found, taken
+    return best - _error(inst, leaves, best_theta, best_lam), found, taken
 
 
 @njit(cache=True, nogil=True)
