@@ -43,7 +43,6 @@ from polyflip.solvers.ilp import Program
 __all__ = ["Explainer"]
 
 CHUNK = 1000  # rows that the model decides at once
-LARGEST = float(np.finfo(np.float32).max)
 
 
 class Explainer:
@@ -298,10 +297,6 @@ class Explainer:
     def _fitting(self, row: Row) -> tuple[Subject, Floats]:
         """The compiled model that a row fits, and the row as the model's own matrix."""
         matrix = matrix_of(self._columns, row.values, self._features)
-        for column, value in zip(self._columns, matrix[0], strict=True):
-            if abs(value) > LARGEST:
-                size = "infinite" if np.isinf(value) else f"{value:g}, which is larger than models take"
-                raise InputError(f"column {column!r} is {size}")
         gone = {column for column, value in zip(self._columns, matrix[0], strict=True) if np.isnan(value)}
         if gone and not self._reading.allows_missing:
             raise InputError(

@@ -11,7 +11,7 @@ import numpy as np
 from polyflip.errors import FeatureError
 from polyflip.frames import Column, Table, plain
 
-__all__ = ["Feature", "FeatureKind", "Features", "declare", "listed"]
+__all__ = ["Feature", "FeatureKind", "Features", "declare", "listed", "refuse_contradicting"]
 
 FeatureKind = Literal["numeric", "integer", "binary", "category", "one-hot"]
 Changes = Literal["freely", "never", "up", "down"]
@@ -175,7 +175,7 @@ def declare(
     features = tuple(_checked(feature) for feature in found.values())
     if data is not None:
         for feature in features:
-            _refuse_contradicting(feature, data)
+            refuse_contradicting(feature, data)
     return features
 
 
@@ -381,7 +381,7 @@ def _checked(feature: Feature) -> Feature:
     return feature
 
 
-def _refuse_contradicting(feature: Feature, data: Table) -> None:
+def refuse_contradicting(feature: Feature, data: Table) -> None:
     """Refuse a kind that the data contradicts: distances and cells would be about other values."""
     block = np.stack([data.columns[column].astype(np.float64) for column in feature.columns])
     if feature.kind == "one-hot":

@@ -48,6 +48,9 @@ WEIRD_FLOATS = [
 ]
 WEIRD_UNITS = [0.0, -1.0, 1e-300, 5e-324, 1e300, np.inf, np.nan, 0.1, 0.5, 2.0, 3.0, 1 / 3]
 
+COLUMNS = tuple(f"X{i}" for i in range(6))
+VOTES = hamming_problem([(name, 0, 1, 0) for name in COLUMNS], [0.0] * 6, 0, COLUMNS)
+
 
 def drawn(seed):
     """A random problem; often with prices that are whole, or with leaves that tie."""
@@ -147,6 +150,31 @@ def test_larger_problems_are_proved_in_many_boxes(seed):
     problem = random_problem(np.random.default_rng(seed), 12, 12)
     cost = SearchSolver().cheapest(problem).cost
     confirm(problem, cost, SearchSolver().prove(problem, cost))
+
+
+@pytest.mark.parametrize("parts", [3, 2**10, 2**29, 2**30, 2**31])
+@given(seed=seeds)
+@slow_sweep
+def test_leaves_of_many_parts_are_proved_as_well(parts, seed):
+    """Up to 2**30 parts the leaves are scaled to whole numbers, beyond they are not."""
+    rng = np.random.default_rng(seed)
+    problem = random_problem(rng, int(rng.integers(1, 6)), int(rng.integers(1, 8)), 3)
+    values = problem.ensemble.values.copy()
+    for leaf in np.flatnonzero(values.any(axis=1)):
+        values[leaf] = rng.multinomial(parts, np.ones(3) / 3) / parts
+    problem = replace(problem, ensemble=replace(problem.ensemble, values=values))
+    truth = cheapest(problem)
+    confirm(problem, truth, SearchSolver().prove(problem, truth))
+
+
+@pytest.mark.parametrize("tiny", [1e-4, 1e-7, 1e-9, 1e-12])
+def test_a_cost_that_is_tiny_beside_other_prices_is_proved_as_well(tiny):
+    """A row may lie next to a threshold, and a whole range away from the others."""
+    price = tuple(np.array([0.0, share]) for share in (tiny, 0.7 * tiny, 1.3 * tiny, 1.0, 0.7, 0.4))
+    problem = replace(VOTES, cost=replace(VOTES.cost, price=price))
+    truth = cheapest(problem)
+    assert truth == pytest.approx(3 * tiny)
+    confirm(problem, truth, SearchSolver().prove(problem, truth))
 
 
 # -- what is false ---------------------------------------------------------------------------------
@@ -393,9 +421,6 @@ def test_a_proof_from_nothing_is_refused_or_true(seed):
 
 
 # -- proofs made to deceive ------------------------------------------------------------------------
-
-COLUMNS = tuple(f"X{i}" for i in range(6))
-VOTES = hamming_problem([(name, 0, 1, 0) for name in COLUMNS], [0.0] * 6, 0, COLUMNS)
 
 
 def both(theta):

@@ -22,6 +22,7 @@ __all__ = ["Case", "Subject", "matrix_of", "point_of", "readable"]
 
 ROUND_TO = 1e-6
 MOST_HINTS = 2000
+LARGEST = float(np.finfo(np.float32).max)
 _DIGITS = Context(prec=800)  # enough for any double to any place
 
 
@@ -300,6 +301,10 @@ def matrix_of(
     """A row as the model's own matrix; the features help to say what is wrong with it."""
     owner = {feature.columns[0]: feature for feature in features if len(feature.columns) == 1}
     row = [_numeric(values[column], column, owner.get(column)) for column in columns]
+    for column, value in zip(columns, row, strict=True):
+        if abs(value) > LARGEST:
+            size = "infinite" if np.isinf(value) else f"{value:g}, which is larger than models take"
+            raise InputError(f"column {column!r} is {size}")
     return np.array([row], dtype=np.float64)
 
 

@@ -73,7 +73,7 @@ def cheapest_flip(
         watched = solver if progress is None else progress.following(solver, target)
         flip = _one_target(case, target, domain, cost, watched, left)
         if progress is not None:
-            progress.passed(flip.solution.bound)
+            progress.passed(flip.solution, target)
         bounds.append(flip.solution.bound)
         passed |= flip.passed
         if best is None or _before(cost, flip.solution, best.solution):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Event
+from concurrent.futures import Future
+from queue import SimpleQueue
+from threading import Event, Thread
 
 from polyflip.answers.counterfactual import Counterfactual, counterfactual
 from polyflip.answers.progress import Incumbent
@@ -13,6 +14,8 @@ from polyflip.answers.question import Question
 from polyflip.solvers import Guided, Solver
 
 __all__ = ["answered"]
+
+_Task = tuple[Future[Counterfactual], int]
 
 AHEAD = 4  # rows per thread that are begun before the first of them is asked for
 
@@ -38,17 +41,39 @@ def answered(
         return counterfactual(question(i), solver, time_limit, callback)
 
     waiting: deque[Future[Counterfactual]] = deque()
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="polyflip")
+    tasks: SimpleQueue[_Task | None] = SimpleQueue()
+    # a program that ends does not wait for daemons; an executor's threads it would wait for
+    pool = [Thread(target=_work, args=(tasks, one), name="polyflip", daemon=True) for _ in range(threads)]
+    for thread in pool:
+        thread.start()
     try:
         for i in range(rows):
-            waiting.append(pool.submit(one, i))
+            waiting.append(Future())
+            tasks.put((waiting[-1], i))
             if len(waiting) >= AHEAD * threads:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
     finally:
         halt.set()
-        pool.shutdown(wait=True, cancel_futures=True)
+        for future in waiting:
+            future.cancel()
+        for _ in pool:
+            tasks.put(None)
+        for thread in pool:
+            thread.join()
+
+
+def _work(tasks: SimpleQueue[_Task | None], one: Callable[[int], Counterfactual]) -> None:
+    """Answer row after row until there are no more."""
+    while (task := tasks.get()) is not None:
+        future, i = task
+        if not future.set_running_or_notify_cancel():
+            continue
+        try:
+            future.set_result(one(i))
+        except BaseException as error:  # it is raised where the answer is asked for
+            future.set_exception(error)
 
 
 def _one_by_one(

@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from polyflip.answers.case import Case
-from polyflip.core import Domain
+from polyflip.core import Domain, Solution
 from polyflip.core.space import Ints
 from polyflip.errors import InputError
 from polyflip.solvers import Guided, Solver
@@ -33,7 +33,7 @@ class Progress:
     """Follows the searches of one question, a class after the other.
 
     The callback is told the incumbent (None at first), a bound that nothing undercuts, and the seconds
-    since the start; where it returns True the search stops, as it does on Ctrl-C.
+    since the start; where it returns something true the search stops, as it does on Ctrl-C.
     """
 
     def __init__(self, case: Case, domain: Domain, classes: int, callback: Callback) -> None:
@@ -42,6 +42,7 @@ class Progress:
         self.left, self.bounds = classes, [np.inf]
         self.incumbent: Incumbent | None = None
         self.seen: bytes | None = None
+        self.halted = False
 
     def following(self, solver: Solver, target: int) -> Solver:
         """The solver, watched while it seeks a point of one class."""
@@ -51,27 +52,33 @@ class Progress:
         def watch(cells: Ints | None, cost: float, bound: float) -> bool:
             if cells is not None:
                 self._take(cells, cost, target)
-            return self.told([*self.bounds, max(0.0, bound), *[0.0] * (self.left - 1)])
+            return self._told([*self.bounds, max(0.0, bound), *[0.0] * (self.left - 1)])
 
         return solver.watched_by(watch)
 
-    def passed(self, bound: float) -> None:
-        """One class is done with."""
+    def passed(self, solution: Solution, target: int) -> None:
+        """One class is done with; what it ended with is told, if it was not."""
         self.left -= 1
-        self.bounds.append(bound)
+        self.bounds.append(solution.bound)
+        if solution.cells is not None and self._take(solution.cells, solution.cost, target):
+            self._told([*self.bounds, *[0.0] * self.left])
 
-    def told(self, bounds: list[float]) -> bool:
-        """Tell the callback; true where it wants the search to stop."""
+    def _told(self, bounds: list[float]) -> bool:
+        """Tell the callback; true where it wants the search to stop. Then it is told nothing more."""
         bound = min(bounds)
         if self.incumbent is not None:
             bound = min(bound, self.incumbent.cost)
-        return self.callback(self.incumbent, bound, perf_counter() - self.started) is True
+        if not self.halted:
+            self.halted = bool(self.callback(self.incumbent, bound, perf_counter() - self.started))
+        return self.halted
 
-    def _take(self, cells: Ints, cost: float, target: int) -> None:
-        """Show a point only if it is better, and if the model itself says so."""
+    def _take(self, cells: Ints, cost: float, target: int) -> bool:
+        """Show a point only if it is better, and if the model itself says so; true where it is."""
         if cells.tobytes() == self.seen or (self.incumbent is not None and cost >= self.incumbent.cost):
-            return
+            return False
         self.seen = cells.tobytes()
         columns = self.case.columns_at(self.case.values_at(cells, self.domain))
-        if self.case.wins(columns, target):
-            self.incumbent = Incumbent(columns, cost, self.case.subject.reading.classes[target])
+        if not self.case.wins(columns, target):
+            return False
+        self.incumbent = Incumbent(columns, cost, self.case.subject.reading.classes[target])
+        return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import fsum
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -13,12 +13,14 @@ from polyflip.answers.certificate import Certificate, Part
 from polyflip.answers.flip import problem_of
 from polyflip.answers.question import domain_under, targets_of
 from polyflip.certify.checker import RefusedError, confirm
+from polyflip.conditions import parse
 from polyflip.core import Cost, Domain
 from polyflip.core.space import Floats
-from polyflip.distances import NEED_NO_DATA
+from polyflip.distances import DISTANCES, NEED_NO_DATA
 from polyflip.errors import CertificateError, InputError, PolyflipError
+from polyflip.features import Feature, refuse_contradicting
 from polyflip.frames import Row, Table, plain, read_table
-from polyflip.readers import read_model
+from polyflip.readers import Reading, Vote, read_model
 
 __all__ = ["Confirmation", "check"]
 
@@ -48,14 +50,20 @@ def check(certificate: Certificate, model: Any, data: Any = None) -> Confirmatio
     each is bounded by the cost.  With ``data``, the table the model was trained on, the prices are worked
     out anew as well.
     """
+    if certificate.vote not in get_args(Vote):
+        raise CertificateError(f"refused: its vote is {certificate.vote!r}")
+    reading = read_model(model, certificate.vote)  # type: ignore[arg-type]
     try:
-        return _confirmed(certificate, model, data)
+        return _confirmed(certificate, reading, data)
     except RefusedError as error:
         raise CertificateError(f"refused: {error}") from error
+    except Exception as error:  # whatever it holds fits neither model nor data
+        raise CertificateError(f"refused: it does not fit this model: {error}") from error
 
 
-def _confirmed(certificate: Certificate, model: Any, data: Any) -> Confirmation:
-    case, table = _case(certificate, model, data)
+def _confirmed(certificate: Certificate, reading: Reading, data: Any) -> Confirmation:
+    case, table = _case(certificate, reading, data)
+    _check_words(certificate, case)
     try:
         domain = domain_under(case, certificate.conditions)
         targets = targets_of(case, certificate.target)
@@ -70,19 +78,56 @@ def _confirmed(certificate: Certificate, model: Any, data: Any) -> Confirmation:
     if certificate.point is None:
         if certificate.cost < np.inf:
             raise RefusedError(f"there is no point, but a cost of {certificate.cost:g}")
-        claim = f"nothing that obeys the conditions flips {certificate.decision!r}"
+        claim = "nothing that obeys the conditions"
     else:
         _check_point(certificate, case, domain, cost)
         measure = certificate.distance if isinstance(certificate.distance, str) else "a sum of distances"
-        claim = f"nothing cheaper than {certificate.cost:.6g} ({measure}) flips {certificate.decision!r}"
+        claim = f"nothing cheaper than {certificate.cost:.6g} ({measure})"
+    claim += f" flips {certificate.decision!r}"
+    if certificate.target is not None:
+        claim += f" to {certificate.target!r}"
     if certificate.conditions:
         claim += ", under: " + ", ".join(dict.fromkeys(c.text for c in certificate.conditions))
-    return Confirmation(claim, certificate.boxes, notes)
+    return Confirmation(claim, certificate.boxes, (*_declared(certificate), *notes))
 
 
-def _case(certificate: Certificate, model: Any, data: Any) -> tuple[Case, Table | None]:
+def _declared(certificate: Certificate) -> tuple[str, ...]:
+    """What the claim rests on besides its conditions: declarations and weights."""
+    bounded = [each for each in certificate.features if each.changes != "freely" or each.bounded]
+    notes = [f"declared: {'; '.join(_declaration(each) for each in bounded)}"] if bounded else []
+    weights = {each.name: each.weight for each in certificate.features if each.weight != 1.0}
+    weights |= dict(certificate.weights or {})
+    if weights:
+        notes.append("weights: " + ", ".join(f"{name} {weight:g}" for name, weight in weights.items()))
+    return tuple(notes)
+
+
+def _declaration(feature: Feature) -> str:
+    said = [] if feature.changes == "freely" else [f"changes {feature.changes}"]
+    if np.isfinite(feature.lower) or np.isfinite(feature.upper):
+        said.append(f"from {feature.lower:g} to {feature.upper:g}")
+    if feature.values is not None:
+        said.append(f"one of {list(feature.values)}")
+    return f"{feature.name} {', '.join(said)}"
+
+
+def _check_words(certificate: Certificate, case: Case) -> None:
+    """The claim repeats the words of conditions and features, so these must mean what was proved."""
+    for feature in case.subject.features:
+        if feature.kind != "one-hot" and (feature.name,) != tuple(feature.columns):
+            raise RefusedError(f"feature {feature.name!r} is not called what its column is called")
+    stated = [(each.feature, each.op, each.values) for each in certificate.conditions]
+    try:
+        texts = list(dict.fromkeys(each.text for each in certificate.conditions))
+        meant = [(each.feature, each.op, each.values) for each in parse(texts, case.subject.features)]
+    except PolyflipError as error:
+        raise RefusedError(f"a condition cannot be read: {error}") from error
+    if {repr(each) for each in stated} != {repr(each) for each in meant}:
+        raise RefusedError("a condition does not say what was proved")
+
+
+def _case(certificate: Certificate, reading: Reading, data: Any) -> tuple[Case, Table | None]:
     """The row as this model reads it; refused where it is another model, or decides otherwise."""
-    reading = read_model(model, certificate.vote)  # type: ignore[arg-type]
     if reading.kind != certificate.kind:
         raise RefusedError(f"the certificate is of a {certificate.kind}, the model is a {reading.kind}")
     if len(certificate.columns) != len(reading.columns) or (
@@ -92,7 +137,12 @@ def _case(certificate: Certificate, model: Any, data: Any) -> tuple[Case, Table 
     table = None if data is None else read_table(data, certificate.columns)
     if table is not None and set(certificate.columns) - set(table.names):
         raise RefusedError(f"the data lacks columns {sorted(set(certificate.columns) - set(table.names))}")
+    for column in certificate.columns if table is not None else ():
+        if table.columns[column].dtype.kind not in "biuf":  # type: ignore[union-attr]
+            raise RefusedError(f"column {column!r} of the data holds what is no number")
     try:
+        for feature in certificate.features if table is not None else ():
+            refuse_contradicting(feature, table)  # type: ignore[arg-type]
         subject = Subject.of(reading, certificate.columns, certificate.features, table)
         case = Case.of(subject, Row(certificate.factual))
     except (PolyflipError, KeyError) as error:
@@ -114,6 +164,9 @@ def _cost(
     if not all(np.isfinite(price).all() and (price >= 0).all() for price in certificate.prices):
         raise RefusedError("a price is negative, or no number")
     names = [certificate.distance] if isinstance(certificate.distance, str) else list(certificate.distance)
+    unknown = [name for name in names if name not in DISTANCES]
+    if unknown:
+        raise RefusedError(f"{unknown[0]!r} is no distance")
     if table is None and not set(names) <= set(NEED_NO_DATA):
         return stated, ("the prices are the certificate's own; with the data they are worked out anew",)
     try:
@@ -131,6 +184,11 @@ def _alike(one: Floats, other: Floats) -> bool:
 
 def _check_passed(case: Case, part: Part, domain: Domain) -> None:
     """Every tie that was passed over is one: the model itself does not decide it for the class."""
+    sizes = case.subject.space.sizes
+    if part.passed.ndim != 2 or part.passed.shape[1] != len(sizes):
+        raise RefusedError("the points that were passed over do not fit this model")
+    if (part.passed < 0).any() or (part.passed >= sizes).any():
+        raise RefusedError("a point was passed over that lies in no cell")
     for cells in part.passed:
         values = case.values_at(cells, domain)
         if case.wins(case.columns_at(values), part.target):

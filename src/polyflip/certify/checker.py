@@ -69,6 +69,7 @@ class _Checker:
         self.goal = units * (1 - EQUAL)
         if proof.whole:  # then more than one unit less will do
             self.price, self.goal = np.floor(self.price * (1 + 1e-9)), Fraction(ceil(self.goal) - 1)
+        self.price = np.minimum(self.price, 100.0 * (1.0 + float(self.goal)))  # what is dearer is dear enough
         self._read_leaves(problem.ensemble)
         rows = zip(asked.weights, asked.at_least, asked.strict, proof.scale.tolist(), strict=True)
         self.rows = [self._row(problem.ensemble, *row) for row in rows]
@@ -173,7 +174,7 @@ class _Checker:
 
 
 def _refuse_malformed(proof: Any, sizes: Any, trees: int, rows: int) -> None:
-    """Refuse arrays of another kind, length or range; a box has a slot once, with pieces from cell 0 upwards."""
+    """Refuse arrays of another kind, length or range; a box has a slot once, its pieces rise from cell 0."""
     for name, size, kind in SHAPES:
         array = getattr(proof, name)
         if not (isinstance(array, np.ndarray) and array.ndim == size and array.dtype == kind):
@@ -184,10 +185,10 @@ def _refuse_malformed(proof: Any, sizes: Any, trees: int, rows: int) -> None:
     if proof.lam.shape != (nodes, rows) or any(len(array) != size for array, size in sized):
         raise RefusedError("its arrays do not fit together")
     for ends, last, least in ((proof.slots, slots, 0), (proof.pieces, pieces, 1)):
-        inside = ends[0] == 0 and ends[-1] == last and 0 <= ends.min() and ends.max() <= last
+        inside = ends[0] == 0 and ends[-1] == last and ends.min() >= 0 and ends.max() <= last
         if not inside or np.diff(ends).min(initial=least) < least:
             raise RefusedError("its slots or pieces do not follow one another")
-    for array, most in ((proof.slot_tree, trees), (proof.slot_feature, len(sizes)), (proof.scale, 2**30)):
+    for array, most in ((proof.slot_tree, trees), (proof.slot_feature, len(sizes)), (proof.scale, 2**30 + 1)):
         if array.min(initial=0) < 0 or array.max(initial=-1) >= most:
             raise RefusedError("it names a tree, a feature or a scale that cannot be")
     owner, most = np.repeat(np.arange(slots), np.diff(proof.pieces)), sizes[proof.slot_feature]
@@ -198,8 +199,8 @@ def _refuse_malformed(proof: Any, sizes: Any, trees: int, rows: int) -> None:
     box = np.repeat(np.arange(nodes), np.diff(proof.slots))
     if len(np.unique((box * trees + proof.slot_tree) * len(sizes) + proof.slot_feature)) < slots:
         raise RefusedError("a box has a slot twice")
-    sane = np.isfinite(proof.unit) and 1 / LARGEST < proof.unit < LARGEST
-    if not (sane and (np.abs(proof.theta) < LARGEST).all() and ((proof.lam >= 0) & (proof.lam < LARGEST)).all()):
+    sane = (np.abs(proof.theta) < LARGEST).all() and ((proof.lam >= 0) & (proof.lam < LARGEST)).all()
+    if not (sane and 1 / LARGEST < proof.unit < LARGEST):
         raise RefusedError("a multiplier is negative, too large, or no number")
 
 

@@ -42,11 +42,11 @@ def _from_skops(source: Path) -> Any:
         if unknown:
             raise ModelError(f"{source.name!r} holds {', '.join(unknown)}, which is not loaded from a file")
         model = io.load(source, trusted=[TREE])
+        _refuse_broken_trees(model, source.name)
     except ModelError:
         raise
     except Exception as error:  # a damaged or hostile file fails anywhere inside
         raise ModelError(f"{source.name!r} cannot be read as a skops file: {error}") from error
-    _refuse_broken_trees(model, source.name)
     return model
 
 
@@ -64,30 +64,33 @@ def _refuse_broken_trees(model: Any, name: str) -> None:
     from sklearn.tree._tree import Tree
 
     seen: set[int] = set()
-    stack = [model]
+    stack: list[tuple[Any, float]] = [(model, np.inf)]
     while stack:
-        each = stack.pop()
+        each, columns = stack.pop()
         if id(each) in seen or isinstance(each, (str, bytes, int, float, type(None))):
             continue
         seen.add(id(each))
+        inside: Any = ()
         if isinstance(each, Tree):
-            if not _sound(each):
+            if not _sound(each, columns):
                 raise ModelError(f"{name!r} holds a tree whose nodes point outside of it")
         elif isinstance(each, dict):
-            stack += each.values()
+            inside = each.values()
         elif isinstance(each, (list, tuple, set)):
-            stack += each
+            inside = each
         elif isinstance(each, np.ndarray):
-            stack += each.ravel().tolist() if each.dtype == object else []
+            inside = each.ravel().tolist() if each.dtype == object else ()
         else:
-            stack.append(getattr(each, "__dict__", None))
+            columns = min(columns, getattr(each, "n_features_in_", np.inf))
+            inside = (getattr(each, "__dict__", None),)
+        stack += [(one, columns) for one in inside]
 
 
-def _sound(tree: Any) -> bool:
-    """Whether children follow their parents inside the tree, and columns exist."""
+def _sound(tree: Any, columns: float) -> bool:
+    """Whether children follow their parents inside the tree, and the model has the columns."""
     count, node = tree.node_count, np.arange(tree.node_count)
     left, right, feature = tree.children_left, tree.children_right, tree.feature
     leaf = left == -1
     inner = (node < left) & (left < count) & (node < right) & (right < count)
-    known = (feature >= 0) & (feature < tree.n_features)
+    known = (feature >= 0) & (feature < min(columns, tree.n_features))
     return bool(count > 0 and np.where(leaf, right == -1, inner & known).all())

@@ -31,6 +31,7 @@ Watch = Callable[[Ints | None, float, float], bool]
 __all__ = ["SearchSolver", "Watch"]
 
 TIE_WORK = 5e6  # nodes times steps that the order among equals may take beyond the proof of the price
+SMALL = 1e-2  # a cost that is less than this share of a price is told from its equals by it no more
 EQUAL = 1e-9  # points whose prices differ by no more than this share are equal
 
 
@@ -62,6 +63,10 @@ class SearchSolver:
             return Solution(Status.INFEASIBLE, None, np.inf, np.inf, self.name, 0.0)
         scaled = _Scaled.of(problem)
         result = self._search(problem, scaled, time_limit)
+        if result.cells is not None and not scaled.fits(cost := problem.cost.of(result.cells)):
+            left = None if time_limit is None else max(0.0, time_limit - (perf_counter() - started))
+            scaled = _Scaled.of(problem, cost)
+            result = self._search(replace(problem, hints=result.cells[None]), scaled, left)
         bound = scaled.bound(result.bound)
         seconds = perf_counter() - started
         if result.cells is None:
@@ -88,7 +93,7 @@ class SearchSolver:
         if problem.domain.empty or cost <= 0.0:  # without a word: no box, or no price below nothing
             rows = len(problem.inequalities)
             return Record(np.ones(rows), np.zeros(rows, np.int64)).proof(1.0, cost == np.inf)
-        scaled = _Scaled.of(problem)
+        scaled = _Scaled.of(problem, cost)
         beat = cost / scaled.unit
         beat = beat - (1.0 - 1e-6) if scaled.whole else beat * (1.0 - EQUAL)
         result = self._search(problem, scaled, None, beat)
@@ -118,8 +123,9 @@ class SearchSolver:
         limits = parts.Limits(seconds=time_limit, gap=self.gap, watch=watch)
         if beat is not None:
             limits = parts.Limits(beat=beat, first=True)
-        engine = parts.Engine(problem, parts.leaves_of(problem), prices, limits, record=proving)
-        return engine.run(None if proving else problem.hints)
+        hints = None if proving else problem.hints
+        result: Result = parts.search(problem, prices, limits, hints, record=proving)
+        return result
 
     def extreme(
         self,
@@ -140,7 +146,7 @@ class SearchSolver:
         beat = np.inf if threshold is None else base - threshold - roundoff(problem.ensemble, weights)
         limits = parts.Limits(seconds=time_limit, beat=beat, first=threshold is not None)
         prices = parts.Prices(nothing.price, nothing.move)
-        result = parts.Engine(problem, parts.leaves_of(problem, weights), prices, limits).run(problem.hints)
+        result = parts.search(problem, prices, limits, problem.hints, weights)
         seconds = perf_counter() - started
         if result.cells is None:
             if not result.finished:
@@ -161,7 +167,7 @@ class SearchSolver:
         best = problem.cost.rank(cells)
         limits = parts.Limits(seconds=time_limit, beat=best[1], work=TIE_WORK)
         prices = parts.Prices(equal.cost.price, equal.cost.move)
-        other = parts.Engine(equal, parts.leaves_of(equal), prices, limits).run(cells[None]).cells
+        other = parts.search(equal, prices, limits, cells[None]).cells
         if other is not None and problem.meets(other) and problem.cost.better(problem.cost.rank(other), best):
             return other
         return cells
@@ -188,6 +194,8 @@ def _cached(kernel: Any) -> bool:
 class _Scaled:
     """Prices as the engine takes them: whole numbers where they are counts, else of the size of one.
 
+    The engine counts as equal what differs by less than a share of one.  Where a cost is known that is
+    much less than some prices, it is the measure, and what costs far more need not be told apart.
     ``later`` says that equals are too many to be met one by one, and are searched on their own.
     """
 
@@ -197,7 +205,7 @@ class _Scaled:
     later: bool
 
     @classmethod
-    def of(cls, problem: Problem) -> _Scaled:
+    def of(cls, problem: Problem, cost: float = np.inf) -> _Scaled:
         """The prices of a problem, counted in units where they are counts."""
         unit = unit_of(problem)
         if unit is not None:
@@ -205,8 +213,15 @@ class _Scaled:
         pairs = zip(problem.cost.price, problem.domain.allowed, strict=True)
         left = [price[allowed] for price, allowed in pairs]
         size = max(float(price.max()) for price in left) or 1.0
+        if 0.0 < cost < SMALL * size:
+            size = cost
         free = any(np.count_nonzero(price <= EQUAL * size) > 1 for price in left)
-        return cls(tuple(price / size for price in problem.cost.price), size, False, free)
+        prices = tuple(np.minimum(price / size, 1.0 / SMALL) for price in problem.cost.price)
+        return cls(prices, size, False, free)
+
+    def fits(self, cost: float) -> bool:
+        """Whether the measure is right for points of this cost."""
+        return self.whole or not 0.0 < cost < SMALL * self.unit
 
     def bound(self, bound: float) -> float:
         """A bound of the engine's in the user's prices."""

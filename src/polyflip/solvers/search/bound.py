@@ -415,7 +415,7 @@ def ascend(
                 found = cost
                 point[:] = choice
             break
-        missing = min(target - total, FARTHEST * max(1.0, abs(target)))  # else a fall would be paid back double
+        missing = min(target - total, FARTHEST * max(1.0, abs(target)))  # a deep fall throws it no farther
         length = pace * (1.0 - MOMENTUM) * missing / square
         for p in range(len(theta)):
             theta[p] += length * dtheta[p]

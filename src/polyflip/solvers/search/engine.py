@@ -19,7 +19,7 @@ from polyflip.solvers.search.incumbent import improve, repair, score_at, worth
 from polyflip.solvers.search.instance import Instance, Leaves, leaves_of, root_of, shrink
 from polyflip.solvers.search.record import Record
 
-__all__ = ["Engine", "Limits", "Prices", "Result", "leaves_of"]
+__all__ = ["Engine", "Limits", "Prices", "Result", "search"]
 
 ROOT_STEPS, ROOT_ROUNDS, ROOT_HOPE = 120, 6, 0.01
 STEPS = 80
@@ -134,6 +134,28 @@ class _Half(NamedTuple):
     lam: Floats
 
 
+def search(
+    problem: Problem,
+    prices: Prices,
+    limits: Limits,
+    hints: Ints | None,
+    weights: Floats | None = None,
+    record: bool = False,
+) -> Result:
+    """Search for the cheapest point of a problem; with ``weights`` for its highest score."""
+    try:
+        return Engine(problem, leaves_of(problem, weights), prices, limits, record).run(hints)
+    except SystemError as error:
+        if _is_interrupt(error):
+            raise KeyboardInterrupt from error
+        raise
+
+
+def _is_interrupt(error: SystemError) -> bool:
+    """Whether this is Ctrl-C, as it comes out where it met the way into a kernel."""
+    return isinstance(error.__cause__, KeyboardInterrupt)
+
+
 class Engine:
     """One search for the cheapest point of a problem."""
 
@@ -177,6 +199,10 @@ class Engine:
             stopped = self.halted
         except KeyboardInterrupt:
             current = None
+        except SystemError as error:
+            if not _is_interrupt(error):
+                raise
+            current = None
         open_left = stopped or current is not None
         finished = self._satisfied() or not open_left
         bound = min(self.proved, self.target) if open_left else self.target
@@ -196,7 +222,7 @@ class Engine:
 
     def _report(self) -> None:
         self.watched = perf_counter()
-        if self.limits.watch is not None:
+        if self.limits.watch is not None and not self.halted:
             cells, cost, _ = self.best
             if self.limits.watch(cells, cost, min(self.proved, self.target)):
                 self.halted = True
