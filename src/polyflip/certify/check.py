@@ -88,7 +88,14 @@ def _confirmed(certificate: Certificate, reading: Reading, data: Any) -> Confirm
         claim += f" to {certificate.target!r}"
     if certificate.conditions:
         claim += ", under: " + ", ".join(dict.fromkeys(c.text for c in certificate.conditions))
-    return Confirmation(claim, certificate.boxes, (*_declared(certificate), *notes))
+    kinds = () if table is not None else _kinds(certificate)
+    return Confirmation(claim, certificate.boxes, (*_declared(certificate), *notes, *kinds))
+
+
+def _kinds(certificate: Certificate) -> tuple[str, ...]:
+    """The kinds that leave out values, which only the data could contradict."""
+    narrow = [f"{each.name} {each.kind}" for each in certificate.features if each.kind != "numeric"]
+    return (f"kinds are the certificate's own: {', '.join(narrow)}",) if narrow else ()
 
 
 def _declared(certificate: Certificate) -> tuple[str, ...]:
@@ -114,7 +121,8 @@ def _declaration(feature: Feature) -> str:
 def _check_words(certificate: Certificate, case: Case) -> None:
     """The claim repeats the words of conditions and features, so these must mean what was proved."""
     for feature in case.subject.features:
-        if feature.kind != "one-hot" and (feature.name,) != tuple(feature.columns):
+        own = (feature.name,) == tuple(feature.columns)
+        if not own and (feature.kind != "one-hot" or feature.name in certificate.columns):
             raise RefusedError(f"feature {feature.name!r} is not called what its column is called")
     stated = [(each.feature, each.op, each.values) for each in certificate.conditions]
     try:

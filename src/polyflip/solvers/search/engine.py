@@ -153,7 +153,10 @@ def search(
 
 def _is_interrupt(error: SystemError) -> bool:
     """Whether this is Ctrl-C, as it comes out where it met the way into a kernel."""
-    return isinstance(error.__cause__, KeyboardInterrupt)
+    cause = error.__cause__
+    while isinstance(cause, SystemError):
+        cause = cause.__cause__
+    return isinstance(cause, KeyboardInterrupt)
 
 
 class Engine:
