@@ -101,7 +101,7 @@ def test_an_answer_is_confirmed_from_the_file(certificate, tmp_path):
     assert confirmed.claim.startswith("nothing cheaper than ")
     assert "flips 'yes'" in confirmed.claim
     assert confirmed.claim.endswith(", under: age <= 60, sex unchanged")
-    assert "prices are the certificate's own" in confirmed.notes[0]
+    assert any("prices are the certificate's own" in note for note in confirmed.notes)
 
 
 def test_with_the_data_the_prices_are_confirmed_as_well(certificate, tmp_path):

@@ -62,7 +62,7 @@ def _outcome(program: Program, time_limit: float | None, start: Floats | None) -
                 if rows.any():
                     model.addMConstr(matrix[rows], columns, sense, side[rows])
             if start is not None:
-                columns.Start = start  # type: ignore[assignment]
+                columns.setAttr("Start", start)
             model.optimize()
             if model.Status in (code.INFEASIBLE, code.INF_OR_UNBD):  # every column is bounded
                 return Outcome("infeasible", None, INF)
