@@ -22,26 +22,30 @@ __all__ = ["CONTESTANTS", "Run", "warm_up"]
 
 @dataclass(frozen=True)
 class Run:
-    """What one contestant did with one instance; ``valid`` is what the model's own predict says of its point.
+    """What one contestant did with one instance.
 
-    ``root`` is the time to the first bound of the whole domain.
+    ``valid``: its point meets the requirement, computed exactly.  ``tie``: and yet the model's own rounding
+    decides it otherwise (``Explainer`` passes such points over and asks again, for every solver).  ``root``
+    is the time to the first bound of the whole domain.
     """
 
     status: str
     cost: float
     seconds: float
     valid: bool | None = None
+    tie: bool = False
     root: float | None = None
 
 
 def _judged(instance: Instance, solution: Solution, problem: Problem, **more: Any) -> Run:
-    valid = None
+    valid, tie = None, False
     if solution.cells is not None:
         question, _ = prepare(instance)
         case, domain = question.case, question.domain
         columns = case.columns_at(case.values_at(solution.cells, domain))
-        valid = problem.meets(solution.cells) and case.wins(columns, question.targets[0])
-    return Run(str(solution.status), solution.cost, solution.seconds, valid, **more)
+        valid = problem.meets(solution.cells)
+        tie = valid and not case.wins(columns, question.targets[0])
+    return Run(str(solution.status), solution.cost, solution.seconds, valid, tie, **more)
 
 
 def _search(instance: Instance, limit: float) -> Run:

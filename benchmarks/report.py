@@ -57,8 +57,8 @@ def summary(results: Results) -> list[str]:
     """A row per contestant: how many it proved, its times, and how much slower it is than the search."""
     lines = [
         "| solver | instances | proved | median s | mean s | longest s | geometric mean of time / search's | "
-        "wrong points |",
-        "|---|---|---|---|---|---|---|---|",
+        "wrong points | ties |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for name in results.about["contestants"]:
         shared = [runs for runs in results.runs if name in runs]
@@ -68,9 +68,10 @@ def summary(results: Results) -> list[str]:
         proved = sum(runs[name]["status"] in PROVED for runs in shared)
         ratios = [results.seconds(runs[name]) / results.seconds(runs["search"]) for runs in shared]
         wrong = sum(runs[name].get("valid") is False for runs in shared)
+        ties = sum(bool(runs[name].get("tie")) for runs in shared)
         lines.append(
             f"| {name} | {len(shared)} | {proved} ({proved / len(shared):.0%}) | {np.median(times):.2f} | "
-            f"{times.mean():.2f} | {times.max():.2f} | {_geometric(ratios):.1f} | {wrong} |"
+            f"{times.mean():.2f} | {times.max():.2f} | {_geometric(ratios):.1f} | {wrong} | {ties} |"
         )
     return lines
 

@@ -482,7 +482,7 @@ ROW = FRAME.iloc[3].to_dict()
         (ROW, {"solver": "search", "encoding": "tight"}, "'search' has no encodings"),
         (ROW, {"solver": "oracle", "encoding": "paper"}, "'oracle' has no encodings"),
         (ROW, {"solver": OracleSolver(), "encoding": "paper"}, "OracleSolver has no encodings"),
-        (ROW, {"solver": "magic", "encoding": "paper"}, "choose 'auto'"),
+        (ROW, {"solver": "magic", "encoding": "paper"}, "choose one of 'auto'"),
         (ROW, {"time_limit": 0}, "seconds"),
     ],
 )

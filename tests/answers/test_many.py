@@ -1,6 +1,5 @@
 """Many rows: in order, one after the other as they are asked for, the same on any number of threads."""
 
-import signal
 import subprocess
 import sys
 import threading
@@ -15,6 +14,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from interrupts import interrupted_after
 from polyflip import ConditionError, Explainer, InputError, SolverError, Status
 from polyflip.solvers.oracle import OracleSolver
 
@@ -306,20 +306,11 @@ def test_an_error_comes_at_its_row_and_leaves_no_threads(n_jobs):
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_ends_the_loop_promptly(slow, n_jobs):
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
     answers = slow.counterfactuals(HARD, time_limit=20, n_jobs=n_jobs)
     started = time.perf_counter()
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 1.0)
-        with pytest.raises(KeyboardInterrupt):
-            for _ in answers:
-                pass
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    with pytest.raises(KeyboardInterrupt), interrupted_after(1.0):
+        for _ in answers:
+            pass
     assert time.perf_counter() - started < 3.0
     assert not threads()
 

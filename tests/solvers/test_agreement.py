@@ -1,5 +1,7 @@
 """Both encodings against brute force, on random problems with everything a problem can hold."""
 
+import os
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +13,8 @@ from polyflip.solvers.ilp import IlpSolver
 from polyflip.solvers.oracle import OracleSolver
 from polyflip.solvers.search import SearchSolver
 from trees import random_problem
+
+SWEEP = int(os.environ.get("POLYFLIP_SWEEP", "1500"))
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -38,7 +42,7 @@ def test_encoding_agrees_with_oracle(encoding, seed, whole, classes):
 
 
 @given(seed=seeds, whole=st.booleans(), classes=st.integers(2, 3))
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=SWEEP, deadline=None)
 def test_search_agrees_with_oracle(seed, whole, classes):
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, int(rng.integers(1, 6)), int(rng.integers(1, 8)), classes, whole)

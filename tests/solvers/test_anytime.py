@@ -4,9 +4,7 @@
 """
 
 import os
-import signal
 import time
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -16,6 +14,7 @@ from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from interrupts import interrupted_after
 from polyflip import Explainer, InputError, Status
 from polyflip.solvers.oracle import OracleSolver
 from polyflip.solvers.search import SearchSolver
@@ -218,22 +217,6 @@ def test_a_limit_is_a_time(cases, limit):
 
 
 # -- Ctrl-C ----------------------------------------------------------------------------------------
-
-
-@contextmanager
-def interrupted_after(seconds):
-    """Ctrl-C comes after so long."""
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -177,6 +177,18 @@ def test_a_cost_that_is_tiny_beside_other_prices_is_proved_as_well(tiny):
     confirm(problem, truth, SearchSolver().prove(problem, truth))
 
 
+@given(seed=seeds)
+@sweep
+@example(seed=1359)
+@example(seed=1628)
+def test_prices_of_very_different_sizes_are_proved_as_well(seed):
+    rng, problem = drawn(seed)
+    price = tuple(each * 10.0 ** -rng.choice([0, 0, 3, 6, 9, 11]) for each in problem.cost.price)
+    problem = replace(problem, cost=replace(problem.cost, price=price))
+    truth = cheapest(problem)
+    confirm(problem, truth, SearchSolver().prove(problem, truth))
+
+
 # -- what is false ---------------------------------------------------------------------------------
 
 

@@ -69,7 +69,8 @@ class _Checker:
         self.goal = units * (1 - EQUAL)
         if proof.whole:  # then more than one unit less will do
             self.price, self.goal = np.floor(self.price * (1 + 1e-9)), Fraction(ceil(self.goal) - 1)
-        self.price = np.minimum(self.price, 100.0 * (1.0 + float(self.goal)))  # what is dearer is dear enough
+        if not proof.whole:
+            self.price = np.minimum(self.price, 100.0 * (1.0 + float(self.goal)))  # dearer is dear enough
         self._read_leaves(problem.ensemble)
         rows = zip(asked.weights, asked.at_least, asked.strict, proof.scale.tolist(), strict=True)
         self.rows = [self._row(problem.ensemble, *row) for row in rows]
