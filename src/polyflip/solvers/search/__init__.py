@@ -95,7 +95,7 @@ class SearchSolver:
             return Record(np.ones(rows), np.zeros(rows, np.int64)).proof(1.0, cost == np.inf)
         scaled = _Scaled.of(problem, cost)
         beat = cost / scaled.unit
-        beat = beat - (1.0 - 1e-6) if scaled.whole else beat * (1.0 - EQUAL)
+        beat = np.ceil(beat - 1e-6) - (1.0 - 1e-6) if scaled.whole else beat * (1.0 - EQUAL)
         result = self._search(problem, scaled, None, beat)
         if not result.finished:
             raise SolverError("the proof was interrupted; ask for it again")
