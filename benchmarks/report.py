@@ -100,12 +100,14 @@ def agreement(results: Results) -> str:
         if first["status"] not in PROVED:
             continue
         for run in proved:
+            if run is first:
+                continue
             pairs += 1
             same = run["status"] == first["status"] and (
                 run["status"] == "infeasible" or abs(run["cost"] - first["cost"]) <= EQUAL * first["cost"]
             )
             clashes += not same
-    return f"Proofs compared with the search's: {pairs - len(results.runs)}; different: {clashes}."
+    return f"Proofs compared with the search's: {pairs}; different: {clashes}."
 
 
 def by_forest(results: Results, name: str = "search") -> list[str]:

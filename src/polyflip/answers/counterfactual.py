@@ -206,6 +206,8 @@ def _reason(question: Question, flipped: str, solver: Solver) -> str:
         domain = domain_under(case, fewer)
         nothing = Cost.free(case.subject.space.sizes)
         flip = cheapest_flip(case, question.targets, domain, nothing, solver, SECONDS_TO_DROP)
+        if flip.solution.stopped:
+            break
         if flip.solution.status is Status.INFEASIBLE:
             kept = fewer
     declared = [f.name for f in case.subject.features if f.changes != "freely" or f.bounded]

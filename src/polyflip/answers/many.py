@@ -25,7 +25,8 @@ def answered(
 ) -> Iterator[Counterfactual]:
     """The answers in the order of the rows, each as soon as it and all before it are there.
 
-    On Ctrl-C, or when the iterator is dropped, the searches that run are stopped and no more are begun.
+    On Ctrl-C, or when the iterator is dropped, no more rows are begun, and those that are searched are
+    stopped (a solver that cannot be watched ends its rows first).
     """
     if threads == 1:
         yield from _one_by_one(question, rows, solver, time_limit)

@@ -45,7 +45,8 @@ def check(certificate: Certificate, model: Any, data: Any = None) -> Confirmatio
     """Confirm a certificate with the model alone, or raise :class:`~polyflip.errors.CertificateError`.
 
     The trees are read from the model, the conditions and the requirement are worked out anew; the model's
-    own predict is asked about the row, the point, and every tie that was passed over; and the checker,
+    own predict (or the majority of its trees, where that is the vote) is asked about the row, the point, and
+    every tie that was passed over; and the checker,
     which shares no code with the search, confirms in whole numbers that the boxes cover the domain and that
     each is bounded by the cost.  With ``data``, the table the model was trained on, the prices are worked
     out anew as well.
@@ -86,10 +87,13 @@ def _confirmed(certificate: Certificate, reading: Reading, data: Any) -> Confirm
     claim += f" flips {certificate.decision!r}"
     if certificate.target is not None:
         claim += f" to {certificate.target!r}"
+    if certificate.vote == "majority":
+        claim += " (majority vote)"
     if certificate.conditions:
         claim += ", under: " + ", ".join(dict.fromkeys(c.text for c in certificate.conditions))
     kinds = () if table is not None else _kinds(certificate)
-    return Confirmation(claim, certificate.boxes, (*_declared(certificate), *notes, *kinds))
+    dissent = (*case.dissent(certificate.factual, "row"), *case.dissent(certificate.point, "point"))
+    return Confirmation(claim, certificate.boxes, (*dissent, *_declared(certificate), *notes, *kinds))
 
 
 def _kinds(certificate: Certificate) -> tuple[str, ...]:

@@ -92,5 +92,8 @@ def _sound(tree: Any, columns: float) -> bool:
     left, right, feature = tree.children_left, tree.children_right, tree.feature
     leaf = left == -1
     inner = (node < left) & (left < count) & (node < right) & (right < count)
+    born = np.bincount(np.concatenate([left[~leaf], right[~leaf]]).clip(0, count), minlength=count)
+    if not (born[0] == 0 and (born[1:count] == 1).all()):  # shared children make paths without number
+        return False
     known = (feature >= 0) & (feature < min(columns, tree.n_features))
     return bool(count > 0 and np.where(leaf, right == -1, inner & known).all())

@@ -14,7 +14,7 @@ from polyflip.core import Extreme, Problem, Solution
 from polyflip.core.space import Floats, Ints
 from polyflip.errors import InputError
 
-__all__ = ["Guided", "Solver", "solver_named"]
+__all__ = ["Guided", "Solver", "Watch", "solver_named"]
 
 PROGRAMS = ("ilp", "scip", "cpsat", "gurobi")  # solvers of integer programs
 

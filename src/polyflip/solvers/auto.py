@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from polyflip.core import Extreme, Problem, Solution
 from polyflip.core.space import Floats
+from polyflip.solvers import Watch
 from polyflip.solvers.oracle import OracleSolver
-from polyflip.solvers.search import SearchSolver, Watch
+from polyflip.solvers.search import SearchSolver
 
 __all__ = ["AutoSolver"]
 

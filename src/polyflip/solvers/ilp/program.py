@@ -188,10 +188,8 @@ class Program:
         write(self, target)
         return target
 
-    def solve(
-        self, time_limit: float | None = None, start: Floats | None = None, backend: Backend | None = None
-    ) -> Outcome:
-        """Ask a back-end (HiGHS where none is named), from a known point where one is given."""
+    def solve(self, time_limit: float | None = None, backend: Backend | None = None) -> Outcome:
+        """Ask a back-end (HiGHS where none is named)."""
         if time_limit is not None and time_limit <= 0:
             return Outcome("time limit", None, -INF)
         if not self.names:  # no columns: feasible iff every row holds for nothing
@@ -202,7 +200,7 @@ class Program:
             from polyflip.solvers.ilp.backends.highs import HighsBackend
 
             backend = HighsBackend()
-        return backend.solve(self, time_limit, start)
+        return backend.solve(self, time_limit)
 
     def sparse(self) -> Sparse:
         """The rows as one sparse matrix, and the objective as one vector."""

@@ -7,7 +7,6 @@ problems, and proves the same optima, without a general solver and far sooner.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
 from types import ModuleType
@@ -20,15 +19,14 @@ from polyflip.core.proof import Proof
 from polyflip.core.requirement import roundoff
 from polyflip.core.space import Floats, Ints
 from polyflip.errors import SolverError
+from polyflip.solvers import Watch
 from polyflip.solvers.search.record import MOST_PRICES, Record
 from polyflip.solvers.search.ties import tie_problem, ties_possible, unit_of
 
 if TYPE_CHECKING:
     from polyflip.solvers.search.engine import Result
 
-Watch = Callable[[Ints | None, float, float], bool]
-
-__all__ = ["SearchSolver", "Watch"]
+__all__ = ["SearchSolver"]
 
 TIE_WORK = 5e6  # nodes times steps that the order among equals may take beyond the proof of the price
 SMALL = 1e-2  # a cost that is less than this share of a price is told from its equals by it no more
@@ -63,10 +61,12 @@ class SearchSolver:
             return Solution(Status.INFEASIBLE, None, np.inf, np.inf, self.name, 0.0)
         scaled = _Scaled.of(problem)
         result = self._search(problem, scaled, time_limit)
-        if result.cells is not None and not scaled.fits(cost := problem.cost.of(result.cells)):
-            left = None if time_limit is None else max(0.0, time_limit - (perf_counter() - started))
-            scaled = _Scaled.of(problem, cost)
-            result = self._search(replace(problem, hints=result.cells[None]), scaled, left)
+        if result.cells is not None and result.finished and not result.stopped:
+            cost = problem.cost.of(result.cells)
+            if not scaled.fits(cost):
+                left = None if time_limit is None else max(0.0, time_limit - (perf_counter() - started))
+                scaled = _Scaled.of(problem, cost)
+                result = self._search(replace(problem, hints=result.cells[None]), scaled, left)
         bound = scaled.bound(result.bound)
         seconds = perf_counter() - started
         if result.cells is None:
@@ -76,12 +76,14 @@ class SearchSolver:
         cells, cost = result.cells, problem.cost.of(result.cells)
         if not result.finished and bound < cost - problem.cost.room(cost):
             return Solution(Status.FEASIBLE, cells, cost, bound, self.name, seconds, result.stopped)
-        if scaled.later and ties_possible(problem, cost):
+        if scaled.later and not result.stopped and ties_possible(problem, cost):
             left = None if time_limit is None else max(0.0, time_limit - seconds)
-            cells = self._first_among_equals(problem, cells, left)
+            cells, stopped = self._first_among_equals(problem, cells, left)
             cost = problem.cost.of(cells)
+        else:
+            stopped = result.stopped
         seconds = perf_counter() - started
-        return Solution(Status.OPTIMAL, cells, cost, cost, self.name, seconds, result.stopped)
+        return Solution(Status.OPTIMAL, cells, cost, cost, self.name, seconds, stopped)
 
     def prove(self, problem: Problem, cost: float) -> Proof:
         """Why no point costs less (for an infinite cost: why there is no point at all, whatever the prices).
@@ -147,6 +149,8 @@ class SearchSolver:
         limits = parts.Limits(seconds=time_limit, beat=beat, first=threshold is not None)
         prices = parts.Prices(nothing.price, nothing.move)
         result = parts.search(problem, prices, limits, problem.hints, weights)
+        if result.stopped:  # nobody watches: it was Ctrl-C
+            raise KeyboardInterrupt
         seconds = perf_counter() - started
         if result.cells is None:
             if not result.finished:
@@ -159,18 +163,27 @@ class SearchSolver:
         status = Status.OPTIMAL if result.finished and threshold is None else Status.FEASIBLE
         return Extreme(status, result.cells, value, bound, self.name, seconds)
 
-    def _first_among_equals(self, problem: Problem, cells: Ints, time_limit: float | None) -> Ints:
-        """Search again for the least change among points that are no dearer."""
+    def _first_among_equals(
+        self, problem: Problem, cells: Ints, time_limit: float | None
+    ) -> tuple[Ints, bool]:
+        """Search again for the least change among points that are no dearer; true where that was stopped."""
         parts = _engine()
 
         equal = tie_problem(problem, problem.cost.of(cells))
         best = problem.cost.rank(cells)
-        limits = parts.Limits(seconds=time_limit, beat=best[1], work=TIE_WORK)
+        proved = problem.cost.of(cells)
+
+        def watch(_cells: Ints | None, _cost: float, _bound: float) -> bool:
+            return self.watch is not None and self.watch(cells, proved, proved)
+
+        told = None if self.watch is None else watch
+        limits = parts.Limits(seconds=time_limit, beat=best[1], work=TIE_WORK, watch=told)
         prices = parts.Prices(equal.cost.price, equal.cost.move)
-        other = parts.search(equal, prices, limits, cells[None]).cells
+        result = parts.search(equal, prices, limits, cells[None])
+        other = result.cells
         if other is not None and problem.meets(other) and problem.cost.better(problem.cost.rank(other), best):
-            return other
-        return cells
+            return other, result.stopped
+        return cells, result.stopped
 
 
 def _engine() -> ModuleType:

@@ -20,11 +20,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from polyflip.solvers.search.instance import askers_of
+
 __all__ = ["alone", "ascend", "bound_at", "closed_pieces", "share_out", "support"]
 
 MOMENTUM = 0.7
 FARTHEST = 4.0  # how far (in costs to beat) a step may believe the top to be
-ROUNDING = 1e-13  # a few hundred units of double precision, of all that is added up
+ROUNDING = 2.0**-52  # what an addition may be off by, as a share of what is added up
 PATIENCE = 12
 SLOWER = 0.6
 FORGET = 0.06
@@ -167,7 +169,7 @@ def _error(inst, leaves, theta, lam):
                     most = max(most, abs(leaves.value[inst.leaf[i], row]))
             given += most
         size += lam[row] * given
-    return ROUNDING * size
+    return ROUNDING * (len(theta) + len(inst.price)) * size
 
 
 @njit(cache=True, nogil=True)
@@ -266,21 +268,6 @@ def _real_cost(inst, leaves, choice, score):
 
 
 @njit(cache=True, nogil=True)
-def _askers(inst):
-    """The slots of each feature."""
-    start = np.zeros(len(inst.first), np.int32)
-    for j in inst.slot_feature:
-        start[j + 1] += 1
-    for j in range(len(start) - 1):
-        start[j + 1] += start[j]
-    at, slots = start[:-1].copy(), np.empty(len(inst.slot_feature), np.int32)
-    for s, j in enumerate(inst.slot_feature):
-        slots[at[j]] = s
-        at[j] += 1
-    return start, slots
-
-
-@njit(cache=True, nogil=True)
 def _follow(inst, asking, slots, choice, before, own):
     """The piece of each slot in which the choice lies, worked out anew for features that chose anew."""
     for j in range(len(choice)):
@@ -361,7 +348,7 @@ def ascend(
     chosen = np.zeros(len(inst.tree), np.int32)
     dtheta, dlam = np.zeros(len(theta)), np.zeros(rows)
     own, part = np.empty(len(inst.slot_feature), np.int32), np.empty(len(inst.slot_feature), np.int32)
-    asking, slots = _askers(inst)
+    asking, slots, _ = askers_of(inst)
     score = np.empty(rows)
     best, found = -np.inf, np.inf
     stale = 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 from typing import NamedTuple
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from polyflip.core import Problem
 from polyflip.core.space import Bools, Floats, Ints
+from polyflip.solvers import Watch
 from polyflip.solvers.search.bound import alone, ascend, bound_at, closed_pieces, share_out, support
 from polyflip.solvers.search.branch import History, candidates
 from polyflip.solvers.search.incumbent import improve, repair, score_at, worth
@@ -34,7 +34,6 @@ MODEST = 8.0  # multipliers of rows (times the cost to beat) that need not be ma
 WATCHED = 0.1  # seconds between two reports to whoever watches
 Halves = npt.NDArray[np.float32]  # multipliers at rest, in half the space
 Bits = npt.NDArray[np.uint8]
-Watch = Callable[[Ints | None, float, float], object]
 
 
 @dataclass(frozen=True, eq=False)
@@ -522,7 +521,7 @@ class Engine:
         groups = groups[(groups >= 0).all(axis=1)].astype(np.int32)
         taken = 0
         for i in np.argsort(self.root.price[groups].sum(axis=1), kind="stable").tolist():
-            if taken == SEEDS or self._over():
+            if taken == SEEDS or (taken and self._over()):
                 return
             if np.isfinite(worth(self.root, self.leaves, groups[i])):
                 self._take(self.root.cell[groups[i]])

@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from polyflip.solvers.search.instance import askers_of
+
 __all__ = ["improve", "repair", "score_at", "worth"]
 
 MOST_SCANS = 3000
@@ -73,25 +75,6 @@ def worth(inst, leaves, point):
     score, now = np.empty(len(leaves.least)), np.empty(len(inst.tree), np.int32)
     cost = _cost_of(inst, leaves, point, score, now)
     return cost if _meets(leaves, score) else np.inf
-
-
-@njit(cache=True, nogil=True)
-def _askers(inst):
-    """The slots of each feature, with their trees."""
-    features = len(inst.first) - 1
-    start = np.zeros(features + 1, np.int32)
-    for s in range(len(inst.slot_feature)):
-        start[inst.slot_feature[s] + 1] += 1
-    for j in range(features):
-        start[j + 1] += start[j]
-    at = start[:-1].copy()
-    slot, tree = np.empty(len(inst.slot_feature), np.int32), np.empty(len(inst.slot_feature), np.int32)
-    for t in range(len(inst.tree)):
-        for s in range(inst.slots[t], inst.slots[t + 1]):
-            j = inst.slot_feature[s]
-            slot[at[j]], tree[at[j]] = s, t
-            at[j] += 1
-    return start, slot, tree
 
 
 @njit(cache=True, nogil=True)
@@ -175,7 +158,7 @@ def improve(inst, leaves, point, cost):
     """
     features = len(point)
     costs, scores = _room(inst, leaves)
-    askers = _askers(inst)
+    askers = askers_of(inst)
     have, now = np.empty(len(leaves.least)), np.empty(len(inst.tree), np.int32)
     total = _cost_of(inst, leaves, point, have, now)
     scans = 0
@@ -230,7 +213,7 @@ def repair(inst, leaves, point, below):
     """
     features, rows = len(point), len(leaves.least)
     costs, scores = _room(inst, leaves)
-    askers = _askers(inst)
+    askers = askers_of(inst)
     have, now = np.empty(rows), np.empty(len(inst.tree), np.int32)
     total = _cost_of(inst, leaves, point, have, now)
     for _ in range(2 * features):

@@ -24,7 +24,7 @@ from polyflip.core import Problem
 from polyflip.core.ensemble import LEAF
 from polyflip.core.space import Bools, Floats, Ints
 
-__all__ = ["DEAD", "Instance", "Leaves", "leaves_of", "root_of", "shrink"]
+__all__ = ["DEAD", "Instance", "Leaves", "askers_of", "leaves_of", "root_of", "shrink"]
 
 DEAD = -2  # the leaf of a node where no point of interest arrives
 ENDING, ODD = 1 << 28, 1 << 29  # while slots are built: where the numbers of parts of these kinds begin
@@ -554,3 +554,22 @@ def _slots(trees, groups, inst, into, came, before, theta):
         slots, slot_feature[:n_slots].copy(), pieces[: n_slots + 1].copy(), piece_low[:n_pieces].copy(),
         odd_run[: n_odd + 1].copy(), odd_low[:n_runs].copy(), odd_high[:n_runs].copy(), turn, old, new,
     ), prices  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def askers_of(inst):
+    """The slots of each feature, with their trees."""
+    features = len(inst.first) - 1
+    start = np.zeros(features + 1, np.int32)
+    for s in range(len(inst.slot_feature)):
+        start[inst.slot_feature[s] + 1] += 1
+    for j in range(features):
+        start[j + 1] += start[j]
+    at = start[:-1].copy()
+    slot, tree = np.empty(len(inst.slot_feature), np.int32), np.empty(len(inst.slot_feature), np.int32)
+    for t in range(len(inst.tree)):
+        for s in range(inst.slots[t], inst.slots[t + 1]):
+            j = inst.slot_feature[s]
+            slot[at[j]], tree[at[j]] = s, t
+            at[j] += 1
+    return start, slot, tree

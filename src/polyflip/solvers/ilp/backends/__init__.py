@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from polyflip.core.space import Floats
 from polyflip.solvers.ilp.program import Outcome, Program
 
 __all__ = ["Backend", "backend_named"]
@@ -20,11 +19,8 @@ class Backend(Protocol):
 
     name: str
 
-    def solve(self, program: Program, time_limit: float | None, start: Floats | None) -> Outcome:
-        """The least objective, with a bound that is true whatever the solver's tolerances.
-
-        ``start`` is a point to begin with, if the solver has a use for it.
-        """
+    def solve(self, program: Program, time_limit: float | None) -> Outcome:
+        """The least objective, with the solver's own bound; Ctrl-C is a ``KeyboardInterrupt``."""
 
 
 def backend_named(name: str) -> Backend:

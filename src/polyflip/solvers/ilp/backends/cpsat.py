@@ -14,6 +14,7 @@ import json
 import subprocess
 import sys
 from importlib.util import find_spec
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from polyflip.solvers.ilp.program import INF, Outcome, Program
 __all__ = ["CpSatBackend"]
 
 CHILD = "polyflip.solvers.ilp.backends.cpsat_child"
+NEARLY = 1e-9  # by so much a limit of whole numbers may miss one
 LARGEST = 2.0**50  # what sums of whole numbers stay below
 
 
@@ -35,16 +37,20 @@ class CpSatBackend:
 
     def __init__(self) -> None:
         self._child: subprocess.Popen[str] | None = None
+        self._lock = Lock()  # one question at a time: rows may be asked on threads
         if find_spec("ortools") is None:
             raise MissingDependencyError("ortools", "ortools", "solver='cpsat'")
 
-    def solve(self, program: Program, time_limit: float | None, start: Floats | None) -> Outcome:
+    def solve(self, program: Program, time_limit: float | None) -> Outcome:
         """Hand the program to the child, and read what it says."""
         question, unit = _whole(program)
         question["seconds"] = time_limit
-        if start is not None:
-            question["hint"] = np.rint(start).astype(int).tolist()
-        answer = self._ask(question)
+        with self._lock:
+            try:
+                answer = self._ask(question)
+            except BaseException:  # an answer that is still to come would be taken for the next question's
+                self.close()
+                raise
         if answer["status"] == "infeasible":
             return Outcome("infeasible", None, INF)
         values = None if answer["values"] is None else np.array(answer["values"], dtype=np.float64)
@@ -89,13 +95,14 @@ def _whole(program: Program) -> tuple[dict[str, object], float]:
     rows = []
     for row in program.rows:
         values = np.array(list(row.terms.values()))
-        scale = 1.0 if (values == np.rint(values)).all() else _scale(values)
+        whole = bool((values == np.rint(values)).all())
+        scale = 1.0 if whole else _scale(values)
         columns = list(row.terms)
         if row.lower > -INF:
-            least = int(np.floor(row.lower * scale))
+            least = int(np.ceil(row.lower - NEARLY) if whole else np.floor(row.lower * scale))
             rows.append((columns, np.ceil(values * scale).astype(int).tolist(), least, True))
         if row.upper < INF:
-            most = int(np.ceil(row.upper * scale))
+            most = int(np.floor(row.upper + NEARLY) if whole else np.ceil(row.upper * scale))
             rows.append((columns, np.floor(values * scale).astype(int).tolist(), most, False))
     prices = np.array(list(program.objective.terms.values()))
     scale = 1.0 if (prices == np.rint(prices)).all() else _scale(prices)

@@ -20,8 +20,6 @@ def answer(question: dict[str, Any]) -> dict[str, Any]:
         model.add(left >= limit if at_least else left <= limit)
     index, prices = question["objective"]
     model.minimize(cp_model.LinearExpr.weighted_sum([columns[i] for i in index], prices))
-    for column, value in zip(columns, question.get("hint", ()), strict=False):
-        model.add_hint(column, value)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyflip.core.space import Floats
 from polyflip.errors import MissingDependencyError, SolverError
 from polyflip.solvers.ilp.program import INF, Outcome, Program
 
@@ -18,20 +17,20 @@ class GurobiBackend:
 
     name = "Gurobi"
 
-    def solve(self, program: Program, time_limit: float | None, start: Floats | None) -> Outcome:
+    def solve(self, program: Program, time_limit: float | None) -> Outcome:
         """Build the program in Gurobi and solve it; the free licence stops at 2,000 columns or rows."""
         try:
             import gurobipy
         except ImportError as error:
             raise MissingDependencyError("gurobipy", "gurobi", "solver='gurobi'") from error
         try:
-            return _outcome(program, time_limit, start)
+            return _outcome(program, time_limit)
         except gurobipy.GurobiError as error:
             size = f"{len(program.names):,} columns and {len(program.rows):,} rows"
             raise SolverError(f"Gurobi refused a program of {size}: {error}") from error
 
 
-def _outcome(program: Program, time_limit: float | None, start: Floats | None) -> Outcome:
+def _outcome(program: Program, time_limit: float | None) -> Outcome:
     import gurobipy as gp
     from scipy.sparse import csr_matrix
 
@@ -61,12 +60,12 @@ def _outcome(program: Program, time_limit: float | None, start: Floats | None) -
                 rows = np.isfinite(side)
                 if rows.any():
                     model.addMConstr(matrix[rows], columns, sense, side[rows])
-            if start is not None:
-                columns.setAttr("Start", start)
             model.optimize()
+            if model.Status == code.INTERRUPTED:
+                raise KeyboardInterrupt
             if model.Status in (code.INFEASIBLE, code.INF_OR_UNBD):  # every column is bounded
                 return Outcome("infeasible", None, INF)
-            if model.Status not in (code.OPTIMAL, code.TIME_LIMIT, code.INTERRUPTED):
+            if model.Status not in (code.OPTIMAL, code.TIME_LIMIT):
                 raise SolverError(f"Gurobi stopped with status {model.Status}")
             values = np.array(columns.X) if model.SolCount else None
             bound = float(model.ObjBound) if any(program.integer) else float(model.ObjVal)

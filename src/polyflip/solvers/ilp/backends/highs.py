@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from polyflip.core.space import Floats
 from polyflip.errors import SolverError
 from polyflip.solvers.ilp.program import INF, Outcome, Program
 
@@ -26,10 +25,10 @@ class HighsBackend:
 
     name = "HiGHS"
 
-    def solve(self, program: Program, time_limit: float | None, start: Floats | None) -> Outcome:
+    def solve(self, program: Program, time_limit: float | None) -> Outcome:
         """Ask with the strictest tolerance that HiGHS reaches; whoever asks checks the point."""
         for tolerance in TOLERANCES:
-            outcome = _outcome(program, tolerance, time_limit, start)
+            outcome = _outcome(program, tolerance, time_limit)
             if outcome is not None:
                 return outcome
         raise SolverError("HiGHS stopped without saying what it found")
@@ -41,16 +40,10 @@ def write(program: Program, path: Path) -> None:
     _check(highs.writeModel(str(path)), "writeModel")
 
 
-def _outcome(
-    program: Program, tolerance: float, time_limit: float | None, start: Floats | None
-) -> Outcome | None:
+def _outcome(program: Program, tolerance: float, time_limit: float | None) -> Outcome | None:
     import highspy
 
     highs = _loaded(program, time_limit, tolerance)
-    if start is not None:
-        given = highspy.HighsSolution()
-        given.col_value = start
-        _check(highs.setSolution(given), "setSolution")
     _check(highs.run(), "run")
     status = highs.getModelStatus()
     kind = highspy.HighsModelStatus
@@ -63,7 +56,9 @@ def _outcome(
         return Outcome("infeasible", None, INF)
     if status == kind.kOptimal:
         return Outcome("optimal", values, bound)
-    if status in (kind.kTimeLimit, kind.kInterrupt):
+    if status == kind.kInterrupt:
+        raise KeyboardInterrupt
+    if status == kind.kTimeLimit:
         return Outcome("time limit", values, bound if whole else -INF)
     if status == kind.kUnknown:
         return None

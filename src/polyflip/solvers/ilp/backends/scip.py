@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from polyflip.core.space import Floats
 from polyflip.errors import MissingDependencyError, SolverError
 from polyflip.solvers.ilp.program import INF, Outcome, Program
 
@@ -20,16 +19,18 @@ class ScipBackend:
 
     name = "SCIP"
 
-    def solve(self, program: Program, time_limit: float | None, start: Floats | None) -> Outcome:  # noqa: ARG002
+    def solve(self, program: Program, time_limit: float | None) -> Outcome:
         """Build the program in SCIP and solve it."""
         model, columns = _loaded(program)
         if time_limit is not None:
             model.setParam("limits/time", float(time_limit))
-        model.optimize()
+        getattr(model, "optimizeNogil", model.optimize)()
         status = model.getStatus()
+        if status == "userinterrupt":  # SCIP takes Ctrl-C for itself
+            raise KeyboardInterrupt
         if status in ("infeasible", "inforunbd"):  # every column is bounded
             return Outcome("infeasible", None, INF)
-        if status not in ("optimal", "timelimit", "userinterrupt"):
+        if status not in ("optimal", "timelimit"):
             raise SolverError(f"SCIP stopped with {status!r}")
         values = None
         if model.getNSols():
