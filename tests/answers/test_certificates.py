@@ -424,6 +424,11 @@ def test_with_the_data_a_kind_that_it_contradicts_is_refused():
         check(answer.certificate, FOREST, FRAME)
 
 
+def test_a_claim_says_that_it_is_of_a_majority_vote():
+    answer = Explainer(FOREST, FRAME, vote="majority").counterfactual(FRAME.iloc[[0]])
+    assert "majority vote" in check(answer.certificate, FOREST, FRAME).claim
+
+
 def test_a_claim_names_what_was_declared():
     declared = {"age": {"changes": "never"}, "income": {"changes": "never"}, "race": {"changes": "never"}}
     answer = Explainer(FOREST, FRAME, declared).counterfactual(FRAME.iloc[[0]])

@@ -262,6 +262,15 @@ BROKEN = {
 }
 
 
+def test_a_tree_whose_nodes_share_a_child_is_refused(tmp_path):
+    """Sixty such nodes make more paths than anybody can walk."""
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(TABLE, LABELS)
+    shared = broken(nodes={"left_child": (0, int(model.tree_.children_right[0]))})
+    io.dump(shared, tmp_path / "model.skops")
+    with pytest.raises(ModelError, match="point outside"):
+        load_model(tmp_path / "model.skops")
+
+
 def in_a_forest(model):
     forest = RandomForestClassifier(3, max_depth=3, random_state=0).fit(TABLE, LABELS)
     forest.estimators_[1] = model

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 
 import numpy as np
@@ -122,6 +123,16 @@ def test_cp_sat_runs_in_a_child_and_a_child_that_dies_is_an_error():
     assert said["status"] == "optimal"
     with pytest.raises(SolverError, match="CP-SAT stopped: KeyError"):
         cpsat.backend._ask({"bounds": []})
+    cpsat.backend.close()
+
+
+@pytest.mark.skipif(find_spec("ortools") is None, reason="ortools is not installed")
+def test_cp_sat_answers_each_thread_its_own_question():
+    problems = [random_problem(np.random.default_rng(seed), 3, 4) for seed in range(24)]
+    cpsat = solver_named("cpsat")
+    with ThreadPoolExecutor(2) as pool:
+        costs = [answer.cost for answer in pool.map(cpsat.cheapest, problems)]
+    assert costs == pytest.approx([OracleSolver().cheapest(problem).cost for problem in problems])
     cpsat.backend.close()
 
 

@@ -73,7 +73,9 @@ def _refuse_broken_trees(model: Any, name: str) -> None:
         inside: Any = ()
         if isinstance(each, Tree):
             if not _sound(each, columns):
-                raise ModelError(f"{name!r} holds a tree whose nodes point outside of it")
+                raise ModelError(
+                    f"{name!r} holds a tree whose nodes point outside of it, or at one child twice"
+                )
         elif isinstance(each, dict):
             inside = each.values()
         elif isinstance(each, (list, tuple, set)):
