@@ -46,7 +46,7 @@ docs: $(READY)
 
 sweep: $(READY)
 	POLYFLIP_SWEEP=2000 $(BIN)/python -m pytest tests/oracle -n 2 -q
-	POLYFLIP_SWEEP=20000 $(BIN)/python -m pytest tests/solvers -n 2 -q -k 'search_agrees or confirmed or proved'
+	POLYFLIP_SWEEP=20000 $(BIN)/python -m pytest tests/solvers -n 2 -q -k 'search_agrees or larger or confirmed or proved'
 
 $(VENV)/.bench: $(READY)
 	@if command -v uv >/dev/null 2>&1; then \

@@ -36,6 +36,12 @@ class Results:
         about, *lines = [json.loads(line) for line in path.read_text().splitlines()]
         return cls(about, [line["instance"] for line in lines], [dict(line["runs"]) for line in lines])
 
+    def of(self, trees: int | None) -> Results:
+        """The results of forests of so many trees; all where none is named."""
+        pairs = zip(self.instances, self.runs, strict=True)
+        kept = [(each, runs) for each, runs in pairs if trees in (None, each["trees"])]
+        return Results(self.about, [each for each, _ in kept], [runs for _, runs in kept])
+
     @property
     def limit(self) -> float:
         """Seconds that each contestant had."""
@@ -171,10 +177,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.report", description=__doc__)
     parser.add_argument("results", type=Path)
     parser.add_argument("--plot", type=Path, default=None)
+    parser.add_argument("--trees", type=int, default=None, help="only forests of so many trees")
     options = parser.parse_args(arguments)
-    results = Results.read(options.results)
+    results = Results.read(options.results).of(options.trees)
     about = results.about
-    print(f"`{about['command']}`: {about['machine']}; Python {about['python']};")
+    print(
+        f"`{about['command']} --minutes {about['minutes']:g}`: {about['machine']}; Python {about['python']};"
+    )
     print(", ".join(f"{package} {version}" for package, version in about["versions"].items()))
     print(f"\nLimit {results.limit:g} s; without a proof a run counts as the limit.\n")
     print("\n".join(summary(results)), "\n")

@@ -50,7 +50,7 @@ def test_search_agrees_with_oracle(seed, whole, classes):
 
 
 @given(seed=seeds)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=max(100, SWEEP // 50), deadline=None)
 def test_search_agrees_with_the_program_on_larger_problems(seed):
     problem = random_problem(np.random.default_rng(seed), 12, 12, 2)
     search, program = SearchSolver().cheapest(problem), IlpSolver().cheapest(problem)

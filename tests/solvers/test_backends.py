@@ -1,5 +1,6 @@
 """General solvers other than HiGHS against brute force and the search; each where it is installed."""
 
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +20,7 @@ from polyflip.solvers.oracle import OracleSolver
 from polyflip.solvers.search import SearchSolver
 from trees import random_problem
 
+SWEEP = int(os.environ.get("POLYFLIP_SWEEP", "0"))
 PACKAGE = {"scip": "pyscipopt", "cpsat": "ortools", "gurobi": "gurobipy"}
 installed = [
     pytest.param(
@@ -56,7 +58,7 @@ def test_every_back_end_agrees_with_brute_force(name, encoding, seed, whole, cla
 
 @pytest.mark.parametrize("name", installed)
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=max(15, SWEEP // 100), deadline=None)
 def test_every_back_end_agrees_with_the_search_on_larger_problems(name, seed):
     problem = random_problem(np.random.default_rng(seed), 12, 12, 2)
     search, other = SearchSolver().cheapest(problem), solver(name).cheapest(problem)
