@@ -3,15 +3,19 @@
 ``POLYFLIP_SWEEP=5000 pytest test_proofs.py`` tries so many problems per test instead of the default.
 """
 
+import ast
 import os
+import sys
 import warnings
 from dataclasses import fields, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from polyflip.certify import checker, form
 from polyflip.certify.checker import RefusedError, confirm
 from polyflip.core import Requirement
 from polyflip.core.proof import CLOSED, FILTERED, SPLIT, Proof
@@ -540,3 +544,26 @@ def test_boxes_without_end_and_boxes_too_many_are_refused():
     confirm(VOTES, 3.0, assembled([split, closed, filtered, closed], [1]))
     for nodes in ([], [split], [split, closed], [filtered], [closed, closed], [(7, *closed[1:])]):
         assert not confirmed(VOTES, 3.0, assembled(nodes, [1]))
+
+
+def test_the_checker_is_short_and_stands_alone():
+    lines = 0
+    for path, siblings in ((Path(checker.__file__), {"polyflip.certify.form"}), (Path(form.__file__), set())):
+        tree = ast.parse(path.read_text())
+        imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        imported |= {
+            name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names
+        }
+        foreign = {name for name in imported if name.partition(".")[0] not in sys.stdlib_module_names}
+        assert foreign == {"numpy"} | siblings
+        if siblings:
+            described = (ast.Module, ast.FunctionDef, ast.ClassDef)
+            texts = [
+                node.body[0]
+                for node in ast.walk(tree)
+                if isinstance(node, described) and ast.get_docstring(node)
+            ]
+            prose = {line for text in texts for line in range(text.lineno, text.end_lineno + 1)}
+            written = enumerate(path.read_text().splitlines(), 1)
+            lines = sum(bool(line.strip()) and number not in prose for number, line in written)
+    assert 0 < lines < 150

@@ -1,9 +1,9 @@
 """The checker: confirms in whole numbers that nothing cheaper exists, without any of the engine's code.
 
-It needs numpy and the standard library, and imports nothing of polyflip.  A proof is a tree of boxes with
-multipliers (:class:`polyflip.core.Proof` has the bound).  Whatever they are, their bound is a true one.  They
-are rounded to multiples of a power of two, prices and what rows ask for are rounded down, what leaves give is
-rounded up: from there on whole numbers are added, and nothing is rounded at all.
+It needs numpy and the standard library, and of polyflip only the form of a proof.  A proof is a tree of
+boxes with multipliers (:class:`polyflip.core.Proof` has the bound).  Whatever they are, their bound is a true
+one.  They are rounded to multiples of a power of two, prices and what rows ask for are rounded down, what
+leaves give is rounded up: from there on whole numbers are added, and nothing is rounded at all.
 """
 
 from __future__ import annotations
@@ -14,20 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from polyflip.certify.form import RefusedError, refuse_malformed
+
+__all__ = ["RefusedError", "confirm"]
+
 CLOSED, FILTERED, SPLIT = 0, 1, 2
 EQUAL = Fraction(3, 10**9)  # prices that differ by no more than this share count as equal
 FAR = 2**61
-LARGEST = 1e60  # multipliers and units beyond this are refused
-SHAPES = (
-    *((name, 1, np.int64) for name in ("kind", "feature", "cut", "scale", "slots", "slot_tree")),
-    *((name, 1, np.int64) for name in ("slot_feature", "pieces", "piece_cell")),
-    ("lam", 2, np.float64),
-    ("theta", 1, np.float64),
-)
-
-
-class RefusedError(ValueError):
-    """A proof that proves nothing; the message says where."""
 
 
 def confirm(problem: Any, cost: float, proof: Any) -> None:
@@ -58,7 +51,7 @@ class _Checker:
     def __init__(self, problem: Any, cost: float, proof: Any) -> None:
         asked, self.proof, self.trees = problem.requirement, proof, len(problem.ensemble.roots)
         self.sizes = np.array([len(price) for price in problem.cost.price])
-        _refuse_malformed(proof, self.sizes, self.trees, len(asked.at_least))
+        refuse_malformed(proof, self.sizes, self.trees, len(asked.at_least))
         self.feature = np.repeat(np.arange(len(self.sizes)), self.sizes)
         self.first = np.concatenate([[0], np.cumsum(self.sizes)])
         self.cell = np.arange(len(self.feature)) - self.first[self.feature]
@@ -172,37 +165,6 @@ class _Checker:
         kept = total + value - cheapest[self.feature] < goal
         leaves = leaves & (total + worth - best[self.tree] < goal)
         return (cells & kept if total < goal else cells & False), leaves
-
-
-def _refuse_malformed(proof: Any, sizes: Any, trees: int, rows: int) -> None:
-    """Refuse arrays of another kind, length or range; a box has a slot once, its pieces rise from cell 0."""
-    for name, size, kind in SHAPES:
-        array = getattr(proof, name)
-        if not (isinstance(array, np.ndarray) and array.ndim == size and array.dtype == kind):
-            raise RefusedError(f"its {name} are no array of {np.dtype(kind)} of {size} dimension(s)")
-    nodes, slots, pieces = len(proof.kind), len(proof.slot_tree), len(proof.theta)
-    sized = ((proof.feature, nodes), (proof.cut, nodes), (proof.slots, nodes + 1), (proof.scale, rows),
-             (proof.slot_feature, slots), (proof.pieces, slots + 1), (proof.piece_cell, pieces))  # fmt: skip
-    if proof.lam.shape != (nodes, rows) or any(len(array) != size for array, size in sized):
-        raise RefusedError("its arrays do not fit together")
-    for ends, last, least in ((proof.slots, slots, 0), (proof.pieces, pieces, 1)):
-        inside = ends[0] == 0 and ends[-1] == last and ends.min() >= 0 and ends.max() <= last
-        if not inside or np.diff(ends).min(initial=least) < least:
-            raise RefusedError("its slots or pieces do not follow one another")
-    for array, most in ((proof.slot_tree, trees), (proof.slot_feature, len(sizes)), (proof.scale, 2**30 + 1)):
-        if array.min(initial=0) < 0 or array.max(initial=-1) >= most:
-            raise RefusedError("it names a tree, a feature or a scale that cannot be")
-    owner, most = np.repeat(np.arange(slots), np.diff(proof.pieces)), sizes[proof.slot_feature]
-    fresh = np.diff(proof.piece_cell, prepend=-1) > 0
-    fresh[proof.pieces[:-1]] = proof.piece_cell[proof.pieces[:-1]] == 0
-    if not fresh.all() or (proof.piece_cell >= most[owner]).any():
-        raise RefusedError("the pieces of a slot do not begin at cell 0, rise, and end inside")
-    box = np.repeat(np.arange(nodes), np.diff(proof.slots))
-    if len(np.unique((box * trees + proof.slot_tree) * len(sizes) + proof.slot_feature)) < slots:
-        raise RefusedError("a box has a slot twice")
-    sane = (np.abs(proof.theta) < LARGEST).all() and ((proof.lam >= 0) & (proof.lam < LARGEST)).all()
-    if not (sane and 1 / LARGEST < proof.unit < LARGEST):
-        raise RefusedError("a multiplier is negative, too large, or no number")
 
 
 def _down(values: Any, bits: int) -> Any:
