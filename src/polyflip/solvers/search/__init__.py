@@ -191,7 +191,7 @@ def _engine() -> ModuleType:
     from polyflip.solvers.search import bound, engine
 
     if not getattr(bound.ascend, "signatures", True) and not _cached(bound.ascend):
-        sys.stderr.write("polyflip: compiling the search for this machine, once (about 20 seconds)\n")
+        sys.stderr.write("polyflip: compiling the search for this machine, once (about half a minute)\n")
     return engine
 
 
