@@ -1,6 +1,7 @@
 """Edges at which answers were once wrong, false or a traceback."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,9 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB
 from sklearn.tree import DecisionTreeClassifier
 
-from polyflip import Explainer, Feature, FeatureError, PolyflipError, decision_polynomial
+from polyflip import Explainer, Feature, FeatureError, PolyflipError, Status, decision_polynomial
+from polyflip.solvers import solver_named
+from trees import hamming_problem
 
 GRID = np.array([[i, j] for i in range(10) for j in range(10)], float) + 0.3
 CORNER = DecisionTreeClassifier(random_state=0).fit(GRID, ((GRID[:, 0] > 4) & (GRID[:, 1] > 4)).astype(int))
@@ -361,3 +364,11 @@ def test_a_written_program_can_be_read_and_solved_again(tmp_path):
         assert highs.getInfo().objective_function_value == pytest.approx(
             explainer.counterfactual(PERSON).cost, abs=1e-6
         )
+
+
+@pytest.mark.parametrize("solver", ["ilp", "search", "oracle"])
+def test_a_price_may_be_the_least_of_doubles(solver):
+    problem = hamming_problem([("X1", 0, 1, 0), ("X2", 0, 1, 0)], [0.0, 0.0], 0, ("X1", "X2"), outright=True)
+    least = tuple(np.where(price > 0, 5e-324, 0.0) for price in problem.cost.price)
+    answer = solver_named(solver).cheapest(replace(problem, cost=replace(problem.cost, price=least)))
+    assert (answer.status, answer.cost) == (Status.OPTIMAL, 1e-323)

@@ -95,7 +95,7 @@ class IlpSolver:
         """The program with prices in units of the dearest cell."""
         program, grid = encode(problem, self.encoding)
         unit = _dearest(problem) or 1.0
-        program.minimise(Expression().plus(program.objective, 1.0 / unit))
+        program.minimise(program.objective.over(unit))
         return program, grid, unit
 
     def extreme(

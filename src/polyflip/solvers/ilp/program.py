@@ -44,6 +44,15 @@ class Expression:
         kept = {column: value for column, value in terms.items() if value != 0.0}
         return Expression(self.constant + times * other.constant, kept)
 
+    def over(self, unit: float) -> Expression:
+        """The expression in units: divided, since one over the least of doubles is infinite.
+
+        >>> Expression(0.0, {0: 5e-324}).over(5e-324)
+        Expression(constant=0.0, terms={0: 1.0})
+        """
+        terms = {column: value / unit for column, value in self.terms.items()}
+        return Expression(self.constant / unit, terms)
+
     def negated(self) -> Expression:
         """One minus this expression: the indicator of the opposite."""
         return Expression(1.0).plus(self, -1.0)
