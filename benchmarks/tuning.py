@@ -1,6 +1,6 @@
 """What a change of the search's constants does: ``python -m benchmarks.tuning STEPS=40 TRIALS=16,LOOK=4``.
 
-The rows of breast cancer that are hardest for a forest of 100 trees of depth 5, without conditions. Every
+Fifteen questions about breast cancer and a forest of 100 trees of depth 5, without conditions. Every
 setting is run on all of them; with no setting, the constants stay as they are.
 """
 
@@ -17,7 +17,7 @@ from polyflip.solvers.search import SearchSolver, engine
 
 __all__ = ["main"]
 
-HARD = {"l1-std": (0, 1, 4, 6, 8, 9), "rules-std": (0, 1, 4, 6, 8, 9), "l0": (0, 4, 8)}
+ROWS = {"l1-std": (0, 1, 4, 6, 8, 9), "rules-std": (0, 1, 4, 6, 8, 9), "l0": (0, 4, 8)}
 LIMIT = 60.0
 
 
@@ -25,7 +25,7 @@ def instances() -> list[Instance]:
     """The instances, the same every time."""
     return [
         Instance("breast cancer", 100, 5, "model", distance, False, row)
-        for distance, rows in HARD.items()
+        for distance, rows in ROWS.items()
         for row in rows
     ]
 

@@ -46,10 +46,9 @@ def check(certificate: Certificate, model: Any, data: Any = None) -> Confirmatio
 
     The trees are read from the model, the conditions and the requirement are worked out anew; the model's
     own predict (or the majority of its trees, where that is the vote) is asked about the row, the point, and
-    every tie that was passed over; and the checker,
-    which shares no code with the search, confirms in whole numbers that the boxes cover the domain and that
-    each is bounded by the cost.  With ``data``, the table the model was trained on, the prices are worked
-    out anew as well.
+    every tie that was passed over; and the checker, which shares no code with the search, confirms in whole
+    numbers that the boxes cover the domain and that each is bounded by the cost.  With ``data``, the table
+    the model was trained on, the prices are worked out anew as well.
     """
     if certificate.vote not in get_args(Vote):
         raise CertificateError(f"refused: its vote is {certificate.vote!r}")
@@ -146,15 +145,8 @@ def _case(certificate: Certificate, reading: Reading, data: Any) -> tuple[Case, 
         reading.named and certificate.columns != reading.columns
     ):
         raise RefusedError("the model takes other columns than the certificate names")
-    table = None if data is None else read_table(data, certificate.columns)
-    if table is not None and set(certificate.columns) - set(table.names):
-        raise RefusedError(f"the data lacks columns {sorted(set(certificate.columns) - set(table.names))}")
-    for column in certificate.columns if table is not None else ():
-        if table.columns[column].dtype.kind not in "biuf":  # type: ignore[union-attr]
-            raise RefusedError(f"column {column!r} of the data holds what is no number")
+    table = None if data is None else _table(certificate, data)
     try:
-        for feature in certificate.features if table is not None else ():
-            refuse_contradicting(feature, table)  # type: ignore[arg-type]
         subject = Subject.of(reading, certificate.columns, certificate.features, table)
         case = Case.of(subject, Row(certificate.factual))
     except (PolyflipError, KeyError) as error:
@@ -162,6 +154,23 @@ def _case(certificate: Certificate, reading: Reading, data: Any) -> tuple[Case, 
     if plain(case.decision) != certificate.decision:
         raise RefusedError(f"the model decides {case.decision!r} here, not {certificate.decision!r}")
     return case, table
+
+
+def _table(certificate: Certificate, data: Any) -> Table:
+    """The data; refused where it is not of these columns, or contradicts what was declared of them."""
+    table = read_table(data, certificate.columns)
+    absent = sorted(set(certificate.columns) - set(table.names))
+    if absent:
+        raise RefusedError(f"the data lacks columns {absent}")
+    for column in certificate.columns:
+        if table.columns[column].dtype.kind not in "biuf":
+            raise RefusedError(f"column {column!r} of the data holds what is no number")
+    try:
+        for feature in certificate.features:
+            refuse_contradicting(feature, table)
+    except PolyflipError as error:
+        raise RefusedError(f"the data contradicts the certificate: {error}") from error
+    return table
 
 
 def _cost(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["SearchSolver"]
 
 TIE_WORK = 5e6  # nodes times steps that the order among equals may take beyond the proof of the price
-SMALL = 1e-2  # a cost that is less than this share of a price is told from its equals by it no more
+SMALL = 1e-2  # where a cost is less than this share of the dearest price, it becomes the measure
 EQUAL = 1e-9  # points whose prices differ by no more than this share are equal
 
 
